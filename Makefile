@@ -1,0 +1,32 @@
+# `make run` and `make test` set up everything they need: a virtual environment in .venv, then the package in it.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+
+.PHONY: run test bench seeds install clean
+
+run: install
+	$(BIN)/python run.py
+
+test: install
+	$(BIN)/python -m pytest
+
+# Every measured claim of the README: ratios and rates, side by side in one run.
+bench: install
+	$(BIN)/python benchmarks/config_speed.py
+	$(BIN)/python benchmarks/lean_checks.py
+
+# The README's figure over three seeds, each with a warm start of its own (about an hour on two cores).
+seeds: install
+	$(BIN)/python benchmarks/three_seeds.py
+
+install: $(VENV)/.installed
+
+$(VENV)/.installed: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --upgrade --quiet pip
+	$(BIN)/python -m pip install --quiet --editable '.[embedded,dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) outputs build *.egg-info

@@ -1,0 +1,1 @@
+"""Prompt sets: recipes, difficulty, decontamination and the nano task."""

@@ -1,0 +1,72 @@
+"""The prompt of the published recipe, and the parquet rows that verl reads.
+
+Source: the system and user texts of kimina-prover-rl (Kimina-Prover-RL, data preparation).
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+SYSTEM_PROMPT = "You are an expert in mathematics and proving theorems in Lean 4."
+USER_PREFIX = "Think about and solve the following problems step by step in Lean 4.\n\n# Problem:\n"
+USER_MIDDLE = "\n\n# Formal Statement:\n```lean4\n"
+USER_SUFFIX = "\n```\n"
+
+
+def prompt_messages(informal: str, statement: str) -> list[dict[str, str]]:
+    """Return the chat messages that ask for a proof of ``statement``."""
+    user = f"{USER_PREFIX}{informal}{USER_MIDDLE}{statement.rstrip()}{USER_SUFFIX}"
+    return [{"role": "system", "content": SYSTEM_PROMPT}, {"role": "user", "content": user}]
+
+
+def prompt_row(
+    *,
+    source: str,
+    split: str,
+    index: int,
+    problem_id: str,
+    name: str,
+    statement: str,
+    informal: str,
+    family: str = "",
+    level: int = 0,
+    reference_proof: str = "",
+) -> dict:
+    """Return one row of a prompt set in verl's schema; the fields of ``extra_info`` are the same for every set."""
+    return {
+        "data_source": source,
+        "prompt": prompt_messages(informal, statement),
+        "ability": "theorem_proving",
+        "reward_model": {"style": "lean", "ground_truth": statement},
+        "extra_info": {
+            "index": index,
+            "split": split,
+            "problem_id": problem_id,
+            "name": name,
+            "statement": statement,
+            "informal": informal,
+            "family": family,
+            "level": level,
+            "reference_proof": reference_proof,
+        },
+    }
+
+
+def write_rows(rows: Sequence[Mapping], path: Path) -> None:
+    """Write ``rows`` as parquet, under a temporary name first."""
+    import os
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    temporary = path.with_suffix(".parquet.tmp")
+    pq.write_table(pa.Table.from_pylist(list(rows)), temporary)
+    with temporary.open("rb") as handle:
+        os.fsync(handle.fileno())
+    temporary.replace(path)
+
+
+def read_rows(path: Path) -> list[dict]:
+    """Read the rows of a prompt set."""
+    import pyarrow.parquet as pq
+
+    return pq.read_table(path).to_pylist()

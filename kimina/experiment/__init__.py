@@ -1,0 +1,1 @@
+"""Experiments: composed configuration, stages, artifacts, and the command line."""

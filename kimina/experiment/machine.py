@@ -1,0 +1,145 @@
+"""Preflight of the machine: what a composition needs that may be missing here, asked before anything is started.
+
+Each question costs milliseconds, except :func:`check_verifier`, which has Lean judge two theorems.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from kimina.errors import InfrastructureError, UserError
+from kimina.experiment.complaint import command_line
+from kimina.experiment.plan import Plan
+from kimina.lean.verdict import CheckRequest, Verdict
+from kimina.lean.verifier import make_verifier
+
+TRAINING_COLUMNS = ("data_source", "prompt", "reward_model", "extra_info")
+_SPARE = 1.2  # share of the estimated checkpoint size that must be free
+CANARIES = (
+    CheckRequest("true", "theorem canary_true : True := True.intro", "canary_true"),
+    CheckRequest("false", "theorem canary_false : False := True.intro", "canary_false"),
+)
+
+
+def check_machine(tree: Mapping[str, Any], plan: Plan) -> Iterator[str]:
+    """Check what the planned stages need of this machine; yield warnings.
+
+    Raises:
+        UserError: a named file lacks a column, or a named program doesn't exist.
+        InfrastructureError: a package, a GPU or disk space is missing.
+    """
+    if tree["stage"]["name"] in ("data", "table"):
+        return  # these run anywhere; what a table depends on is usually there already
+    stages = set(plan.stages)
+    if "rl" in stages:
+        _check_gpus(tree)
+        _check_training_files(tree)
+        yield from _check_disk(tree, plan)
+        _check_logger(tree)
+    if stages & {"rl", "eval"}:
+        _check_engine(tree)
+        _check_lean(tree)
+
+
+def check_verifier(settings: Mapping[str, Any]) -> None:
+    """Have the verifier judge a true and a false theorem.
+
+    Args:
+        settings: the ``verifier`` node as a plain mapping.
+
+    Raises:
+        InfrastructureError: the true one isn't proved, or the false one is.
+    """
+    options = {
+        key: value for key, value in settings.items() if key not in ("proofs_per_second", "max_unverified_share")
+    }
+    with make_verifier(options) as verifier:
+        true, false = verifier.check(CANARIES)
+    name = settings["name"]
+    if true.verdict is not Verdict.PROVED:
+        raise InfrastructureError(
+            f"verifier={name} did not prove a true theorem ({CANARIES[0].code}): {true.verdict}. {true.detail}".rstrip()
+        )
+    if false.verdict is Verdict.PROVED:
+        raise InfrastructureError(
+            f"verifier={name} accepted a false theorem ({CANARIES[1].code}); nothing it says can be used."
+        )
+
+
+def _check_gpus(tree: Mapping[str, Any]) -> None:
+    elsewhere = tree["ray_kwargs"]["ray_init"].get("address")  # an existing Ray cluster has its GPUs where it likes
+    if tree["trainer"]["device"] != "cuda" or elsewhere or tree["trainer"]["nnodes"] > 1:
+        return
+    wanted, found = tree["trainer"]["n_gpus_per_node"], len(list(Path("/dev").glob("nvidia[0-9]*")))
+    if found < wanted:
+        plan = command_line([f"model={tree['model']['name']}", "stage=plan"])
+        raise InfrastructureError(
+            f"cluster={tree['cluster']['name']} trains on {wanted} GPUs, this machine has {found}.\n"
+            f"  type: {plan}    (what it would do and cost)\n"
+            f"  type: {command_line(['model=nano'])}    (runs without a GPU)"
+        )
+
+
+def _check_engine(tree: Mapping[str, Any]) -> None:
+    if tree["actor_rollout_ref"]["rollout"]["name"] == "vllm" and find_spec("vllm") is None:
+        raise InfrastructureError("rollout=vllm: vLLM is not installed here.\n  type: pip install -e '.[gpu]'")
+
+
+def _check_lean(tree: Mapping[str, Any]) -> None:
+    verifier = tree["verifier"]
+    if verifier["name"] != "local":
+        return
+    if shutil.which(verifier["lean"]) is None:
+        raise UserError(
+            f"verifier.lean={verifier['lean']}: no such program on PATH.\n"
+            f"  type: {command_line(['verifier=embedded'])}    (needs no installation; no Mathlib)"
+        )
+    if verifier["project_dir"] is not None and not Path(verifier["project_dir"]).expanduser().is_dir():
+        raise UserError(f"verifier.project_dir={verifier['project_dir']}: there is no such folder.")
+
+
+def _check_training_files(tree: Mapping[str, Any]) -> None:
+    named = tree["data"]["train_files"]
+    for text in named if isinstance(named, list) else [named]:
+        if text is None or "://" in text or not text.endswith(".parquet"):
+            continue
+        from pyarrow.parquet import read_schema
+
+        columns = read_schema(Path(text).expanduser()).names
+        missing = [column for column in TRAINING_COLUMNS if column not in columns]
+        if missing:
+            raise UserError(f"data.train_files={text}: no column {', '.join(missing)}; it has {', '.join(columns)}.")
+
+
+def _check_disk(tree: Mapping[str, Any], plan: Plan) -> Iterator[str]:
+    folder = Path(tree["output_dir"]).expanduser().resolve()
+    while not folder.exists():
+        folder = folder.parent
+    if not os.access(folder, os.W_OK):
+        raise UserError(f"output_dir={tree['output_dir']}: {folder} is not writable.")
+    free = shutil.disk_usage(folder).free
+    # While one checkpoint is written, the one it replaces is still there.
+    needed = plan.checkpoint_bytes * (plan.checkpoints_kept + 1) * _SPARE
+    if needed > free:
+        raise InfrastructureError(
+            f"the checkpoints need about {needed / 1e9:,.0f} GB ({plan.checkpoints_kept} kept), {folder} has "
+            f"{free / 1e9:,.0f} GB free.\n"
+            f"  type: {command_line(['trainer.max_actor_ckpt_to_keep=1'])}, or another output_dir"
+        )
+    if needed > free / 2:
+        yield f"the checkpoints take about {needed / 1e9:,.0f} of {free / 1e9:,.0f} GB free in {folder}."
+
+
+def _check_logger(tree: Mapping[str, Any]) -> None:
+    if "wandb" not in tree["trainer"]["logger"]:
+        return
+    known = os.environ.get("WANDB_API_KEY") or (Path.home() / ".netrc").exists()
+    if not known and os.environ.get("WANDB_MODE") not in ("offline", "disabled"):
+        raise UserError(
+            "logger=wandb: no W&B key on this machine, and a run can't ask for one.\n"
+            "  type: wandb login\n"
+            f"  type: WANDB_MODE=offline {command_line(['logger=wandb'])}"
+        )

@@ -1,0 +1,277 @@
+"""What can be known before resources are taken: values, batch arithmetic, methods set by half, files.
+
+Works on the resolved configuration as plain containers; imports neither torch nor verl.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from kimina.errors import UserError
+from kimina.experiment.complaint import complaint, nearest_first, replaced
+from kimina.experiment.keys import all_rules, is_known, is_open, leaves, reward_profile, unknown_key
+from kimina.experiment.losses_set import half_set_losses
+from kimina.experiment.options import TABLES, table_names
+
+GROUP_RELATIVE = frozenset({"grpo", "grpo_passk", "grpo_vectorized", "gdpo", "rloo", "rloo_vectorized"})
+LR = "actor_rollout_ref.actor.optim.lr"
+
+
+def value_at(tree: Mapping[str, Any], key: str) -> Any:
+    """Return the value at a dotted key, None where a node on the way is missing or null."""
+    node: Any = tree
+    for part in key.split("."):
+        if not isinstance(node, Mapping) or part not in node:
+            return None
+        node = node[part]
+    return node
+
+
+def typed_word(key: str, words: Sequence[str]) -> str | None:
+    """Return the argument that set ``key``, if one did."""
+    for word in words:
+        if word.lstrip("+").partition("=")[0] == key:
+            return word
+    return None
+
+
+def check_values(written: Mapping[str, Any], tree: Mapping[str, Any], words: Sequence[str] = ()) -> None:
+    """Check that every key is known and every value obeys its rule.
+
+    Args:
+        written: the configuration with its interpolations, which says which keys were written.
+        tree: the same with interpolations resolved, which says what they mean.
+        words: the arguments of the command.
+
+    Raises:
+        UserError: names the key, the value, what it must be, and a command that works.
+    """
+    engine = str(tree["model_engine"])
+    rules = all_rules(engine)
+    typed = [word.lstrip("+").partition("=")[0] for word in words]
+    keys = [key for key, _ in leaves(written)]
+    # What was typed is judged before what follows from it by interpolation.
+    for key in [*(key for key in typed if key in rules), *keys]:
+        rule, value = rules.get(key), value_at(tree, key)
+        if rule is None:
+            if is_open(key) or (isinstance(value, Mapping | None) and is_known(key, engine)):
+                continue
+            raise unknown_key(key, engine)
+        problem = rule.problem(value) if value != "???" else None
+        if problem is None:
+            continue
+        word = typed_word(key, words)
+        example = f"{key}={rule.example()}"
+        raise complaint(
+            f"{word or f'{key}={value}'}: {problem}.",
+            type_line=replaced(words, word, example) if word else [*words, example],
+        )
+
+
+def cross_checks(tree: Mapping[str, Any], words: Sequence[str] = ()) -> Iterator[str]:
+    """Check relations between values; yield warnings.
+
+    Raises:
+        UserError: the first relation that can't work.
+    """
+    _check_batches(tree, words)
+    _check_forward_passes(tree, words)
+    _check_group_size(tree, words)
+    _check_lengths(tree, words)
+    _check_evaluation(tree, words)
+    _check_table(tree, words)
+    _check_files(tree)
+    _check_reward(tree, words)
+    yield from half_set_losses(tree, words)
+    yield from _odd_but_possible(tree)
+
+
+def _check_batches(tree: Mapping[str, Any], words: Sequence[str]) -> None:
+    actor = tree["actor_rollout_ref"]["actor"]
+    prompts, n = tree["data"]["train_batch_size"], tree["actor_rollout_ref"]["rollout"]["n"]
+    mini, micro = actor["ppo_mini_batch_size"], actor["ppo_micro_batch_size_per_gpu"]
+    workers = tree["trainer"]["n_gpus_per_node"] * tree["trainer"]["nnodes"]
+    mini_key, micro_key = (
+        "actor_rollout_ref.actor.ppo_mini_batch_size",
+        "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu",
+    )
+    if mini > prompts:
+        raise complaint(
+            f"{mini_key}={mini} is larger than data.train_batch_size={prompts}: a mini-batch is a part of the batch "
+            "(both count prompts).",
+            type_line=_with(words, mini_key, prompts),
+        )
+    if prompts % mini:
+        raise complaint(
+            f"data.train_batch_size={prompts} is not divisible by {mini_key}={mini} (both count prompts).",
+            type_line=_with(words, mini_key, _nearest_divisor(prompts, mini)),
+        )
+    if (prompts * n) % workers or (mini * n) % workers:
+        wrong, number = (mini_key, mini) if (mini * n) % workers else ("data.train_batch_size", prompts)
+        raise complaint(
+            f"{wrong}={number} x actor_rollout_ref.rollout.n={n} = {number * n} responses can't be shared evenly by "
+            f"trainer.n_gpus_per_node={tree['trainer']['n_gpus_per_node']} x trainer.nnodes={tree['trainer']['nnodes']} "
+            f"= {workers} workers.",
+            type_line=_with(
+                words, "trainer.n_gpus_per_node", _fitting_workers(prompts * n, mini * n, micro or 1, workers)
+            ),
+        )
+    share = mini * n // workers
+    if micro is None:
+        if not actor["use_dynamic_bsz"]:
+            raise complaint(
+                f"{micro_key} is null and actor_rollout_ref.actor.use_dynamic_bsz is false: one of them must say how "
+                "many responses one forward pass takes.",
+                type_line=_with(words, micro_key, 1),
+            )
+    elif not actor["use_dynamic_bsz"] and share % micro:
+        raise complaint(
+            f"{mini_key}={mini} x actor_rollout_ref.rollout.n={n} / {workers} workers = {share} responses are not "
+            f"divisible by {micro_key}={micro}.",
+            type_line=_with(words, micro_key, _nearest_divisor(share, micro)),
+        )
+
+
+def _check_forward_passes(tree: Mapping[str, Any], words: Sequence[str]) -> None:
+    """Check what one worker computes log-probabilities for, and the workers that one copy of the rollout engine takes."""
+    whole = tree["actor_rollout_ref"]
+    rollout, workers = whole["rollout"], tree["trainer"]["n_gpus_per_node"] * tree["trainer"]["nnodes"]
+    share = tree["data"]["train_batch_size"] * rollout["n"] // workers
+    roles = ["rollout"]
+    if whole["actor"]["use_kl_loss"] or tree["algorithm"]["use_kl_in_reward"]:
+        roles.append("ref")
+    for role in roles:
+        key, micro = (
+            f"actor_rollout_ref.{role}.log_prob_micro_batch_size_per_gpu",
+            whole[role]["log_prob_micro_batch_size_per_gpu"],
+        )
+        if micro is not None and not whole[role]["log_prob_use_dynamic_bsz"] and share % micro:
+            raise complaint(
+                f"data.train_batch_size={tree['data']['train_batch_size']} x actor_rollout_ref.rollout.n={rollout['n']} / "
+                f"{workers} workers = {share} responses are not divisible by {key}={micro}.",
+                type_line=_with(words, key, _nearest_divisor(share, micro)),
+            )
+    key, parallel = "actor_rollout_ref.rollout.tensor_model_parallel_size", rollout["tensor_model_parallel_size"]
+    if workers % parallel:
+        raise complaint(
+            f"{key}={parallel} does not divide the {workers} workers (trainer.n_gpus_per_node x trainer.nnodes).",
+            type_line=_with(words, key, _nearest_divisor(workers, parallel)),
+        )
+
+
+def _check_group_size(tree: Mapping[str, Any], words: Sequence[str]) -> None:
+    n, loss = tree["actor_rollout_ref"]["rollout"]["n"], tree["loss"]["name"]
+    if n < 2 and tree["algorithm"]["adv_estimator"] in GROUP_RELATIVE:
+        raise complaint(
+            f"actor_rollout_ref.rollout.n={n} with loss={loss}: a response is compared with the other responses to its "
+            "prompt, so a prompt needs at least 2.",
+            type_line=_with(words, "actor_rollout_ref.rollout.n", 8),
+        )
+
+
+def _check_lengths(tree: Mapping[str, Any], words: Sequence[str]) -> None:
+    rollout = tree["actor_rollout_ref"]["rollout"]
+    total = tree["data"]["max_prompt_length"] + tree["data"]["max_response_length"]
+    limit = rollout["max_model_len"]
+    if limit is not None and total > limit:
+        raise complaint(
+            f"data.max_prompt_length={tree['data']['max_prompt_length']} + data.max_response_length="
+            f"{tree['data']['max_response_length']} = {total} tokens, more than "
+            f"actor_rollout_ref.rollout.max_model_len={limit}.",
+            type_line=_with(words, "actor_rollout_ref.rollout.max_model_len", total),
+        )
+
+
+def _check_evaluation(tree: Mapping[str, Any], words: Sequence[str]) -> None:
+    evaluation = tree["evaluation"]
+    too_large = [k for k in evaluation["ks"] if k > evaluation["samples"]]
+    if too_large:
+        raise complaint(
+            f"evaluation.ks={evaluation['ks']}: pass@{too_large[0]} is undefined with evaluation.samples="
+            f"{evaluation['samples']} answers a problem.",
+            type_line=_with(words, "evaluation.samples", max(too_large)),
+        )
+
+
+def _check_table(tree: Mapping[str, Any], words: Sequence[str]) -> None:
+    names, table = table_names(), tree["table"]
+    asked = typed_word("table", words) is not None or tree["stage"]["name"] == "table"
+    if asked and table not in names:
+        ordered = nearest_first(str(table), names)
+        raise complaint(
+            f"table={'null' if table is None else table}: there is no such table in {TABLES.parent.name}/{TABLES.name}.",
+            exists=ordered,
+            exists_label="tables",
+            type_line=_with(words, "table", ordered[0]) if ordered else None,
+        )
+
+
+def _check_reward(tree: Mapping[str, Any], words: Sequence[str]) -> None:
+    """Let the reward's own settings judge thresholds, unless they stand as a shipped profile has them."""
+    node = tree["reward"]
+    shipped = reward_profile(node["profile"])
+    if all(value_at(tree, key) == value for key, value in shipped.items()):
+        return
+    from kimina.reward.settings import RewardSettings
+
+    try:
+        RewardSettings.parse(node)
+    except UserError as error:
+        changed = next((key for key in shipped if typed_word(key, words) and f"{key}=" in str(error)), None)
+        if changed is None:
+            raise
+        line = _with(words, changed, shipped[changed])
+        raise complaint(f"{error}.", type_line=line) from error
+
+
+def _check_files(tree: Mapping[str, Any]) -> None:
+    for key in ("data.train_files", "data.val_files", "sft.prepared"):
+        named = value_at(tree, key)
+        for text in named if isinstance(named, list) else [named]:
+            if text is None:
+                continue
+            if not isinstance(text, str) or not text.strip():
+                raise complaint(f"{key}={text!r}: not a path.")
+            if "://" not in text and not Path(text).expanduser().exists():
+                raise complaint(f"{key}={text}: there is no such file or folder (looked in {Path.cwd()}).")
+
+
+def _odd_but_possible(tree: Mapping[str, Any]) -> Iterator[str]:
+    lr = value_at(tree, LR)
+    if lr == 0:
+        yield f"{LR}={lr}: with a learning rate of 0 nothing is learnt."
+    elif lr > 0.1:
+        yield f"{LR}={lr}: a learning rate above 0.1 destroys a model within a few steps."
+    cluster, model = tree["cluster"]["name"], tree["model"]["name"]
+    if tree["trainer"]["device"] == "cpu" and tree["model"]["parameters"] > 50_000_000:
+        yield (
+            f"model={model} with cluster={cluster}: {tree['model']['parameters']:,} parameters without a GPU; a step takes "
+            "hours. stage=plan says how long."
+        )
+    if tree["recipe"]["name"] == "promptset" and tree["verifier"]["name"] == "embedded":
+        yield (
+            "data=promptset with verifier=embedded: these theorems need Mathlib, which the embedded Lean doesn't have; "
+            "use verifier=kimina."
+        )
+    for key in ("trainer.nnodes", "trainer.n_gpus_per_node"):
+        ours = "cluster.nodes" if key.endswith("nnodes") else "cluster.gpus_per_node"
+        if value_at(tree, key) != value_at(tree, ours):
+            yield f"{key}={value_at(tree, key)} differs from {ours}={value_at(tree, ours)}; verl follows {key}."
+
+
+def _with(words: Sequence[str], key: str, value: Any) -> list[str]:
+    """Return the arguments with ``key`` set to ``value``."""
+    word = typed_word(key, words)
+    setting = f"{key}={value}"
+    return replaced(words, word, setting) if word else [*words, setting]
+
+
+def _nearest_divisor(number: int, wish: int) -> int:
+    """Return the largest divisor of ``number`` that is at most ``wish``."""
+    return next(size for size in range(min(wish, number), 0, -1) if number % size == 0)
+
+
+def _fitting_workers(responses: int, mini: int, micro: int, wish: int) -> int:
+    """Return the largest number of workers up to ``wish`` that shares batch, mini-batch and forward passes evenly."""
+    fits = (w for w in range(wish, 0, -1) if responses % w == 0 and mini % w == 0 and mini // w % micro == 0)
+    return next(fits, 1)

@@ -1,0 +1,19 @@
+"""Check that the output has a Lean block."""
+
+from typing import ClassVar
+
+from kimina.reward.checks.base import Check, Measurement
+from kimina.reward.sample import Sample
+
+
+class NoLeanBlock(Check):
+    """There is no closed Lean block behind the think block: ``blocks < 1``.
+
+    Kimina-Prover-RL, released format reward, check 1.
+    """
+
+    name: ClassVar[str] = "no_lean_block"
+
+    def measure(self, sample: Sample) -> Measurement:
+        count = len(sample.response.lean_blocks)
+        return Measurement(count < 1, count, 1)

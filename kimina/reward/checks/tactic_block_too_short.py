@@ -1,0 +1,26 @@
+"""Check against tactic blocks with next to nothing in them."""
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from kimina.reward.checks.base import Check, Measurement
+from kimina.reward.sample import Sample
+
+
+class TacticBlockTooShort(Check):
+    """A closed tactic block has too little code: ``min over blocks of code lines < min_lines``.
+
+    A code line is one that is neither blank nor comment. Kimina-Prover-RL's publication describes this check; its
+    released code declares the number and does not read it.
+    """
+
+    name: ClassVar[str] = "tactic_block_too_short"
+    min_lines: int = Field(default=3, ge=0)
+
+    def measure(self, sample: Sample) -> Measurement | None:
+        blocks = sample.response.closed_tactic_blocks
+        if not sample.has_think_block or not blocks:
+            return None
+        shortest = min(len(sample.code_lines(block)) for block in blocks)
+        return Measurement(shortest < self.min_lines, shortest, self.min_lines)

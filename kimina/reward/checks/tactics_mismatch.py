@@ -1,0 +1,38 @@
+"""Check that the final proof is the one that the thinking worked out."""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from kimina.reward.checks.base import Check, Measurement
+from kimina.reward.sample import Sample
+
+
+class TacticsMismatch(Check):
+    """The tactic blocks cover too little of the final proof: ``match(T, F) < min``.
+
+    T and F are the sets of distinct stripped lines of all tactic blocks and of the Lean block, comments and blank
+    lines out; import and statement lines count. ``method`` chooses the match::
+
+        iof      |T ∩ F| / |F|      share of the final lines that were worked out
+        iou      |T ∩ F| / |T ∪ F|  as before, and what was worked out in vain counts against it
+        subcode  |T ∩ F| / |T|      share of the worked-out lines that are part of the final code
+
+    A match with an empty denominator is 0. Applies only when there are enough tactic blocks and all are closed.
+    Kimina-Prover-RL, released format reward, check 8 (``iof``, 0.7); Kimina-Prover Preview, section 2.3, asks for 0.6.
+    """
+
+    name: ClassVar[str] = "tactics_mismatch"
+    skipped_after: ClassVar[frozenset[str]] = frozenset({"too_few_tactic_blocks", "tactic_block_unclosed"})
+    min: float = Field(default=0.7, ge=0, le=1)
+    method: Literal["iof", "iou", "subcode"] = "iof"
+
+    def measure(self, sample: Sample) -> Measurement | None:
+        blocks = sample.response.tactic_blocks
+        if not sample.has_think_block or sample.answer is None or not blocks or not all(b.closed for b in blocks):
+            return None
+        tactics = {line for block in blocks for line in sample.code_lines(block)}
+        final = set(sample.code_lines(sample.answer))
+        whole = {"iof": len(final), "iou": len(tactics | final), "subcode": len(tactics)}[self.method]
+        match = len(tactics & final) / whole if whole else 0.0
+        return Measurement(match < self.min, match, self.min, self.method)

@@ -1,0 +1,1 @@
+"""Supervised warm start: tokenizer, model and TRL training on worked answers."""

@@ -1,0 +1,158 @@
+"""Supervised warm start with TRL's SFTTrainer on worked answers.
+
+The teacher is imperfect on purpose: each decision of a worked answer goes wrong with ``wrong_choice_rate``. The
+model learns the format, copies statements and knows the moves, but chooses loosely; choosing is left to RL.
+"""
+
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from kimina.data.nano.answers import answer
+from kimina.data.nano.problem import Problem
+from kimina.data.prompts import prompt_messages
+from kimina.sft.tokenizer import train_tokenizer
+
+IGNORED = -100
+SHARD = 16  # batches of similar length are cut from shards of this many batches
+
+
+def corpus(problems: Sequence[Problem], seed: int) -> list[str]:
+    """Return the texts that the tokenizer is trained on: statements, informal statements, worked answers."""
+    rng = random.Random(f"tokenizer-{seed}")
+    texts = []
+    for problem in problems:
+        texts.append(f"{problem.informal}\n{problem.statement}")
+        texts.append(answer(problem, problem.proof(rng, 0.3), rng))
+    return texts
+
+
+def examples(problems: Sequence[Problem], tokenizer, settings: Mapping, seed: int) -> list[dict[str, list[int]]]:
+    """Return tokenised worked answers, batched by length within shards; only the answer's tokens carry loss.
+
+    Every pass over the problems draws new wording and new mistakes.
+    """
+    rng = random.Random(f"worked-answers-{seed}")
+    batch = settings["batch_size"]
+    rows: list[dict[str, list[int]]] = []
+    for pass_index in range(math.ceil(settings["epochs"])):
+        share = min(1.0, settings["epochs"] - pass_index)
+        chosen = rng.sample(list(problems), int(share * len(problems)))
+        drawn = [_example(problem, tokenizer, settings["wrong_choice_rate"], rng) for problem in chosen]
+        drawn = [row for row in drawn if len(row["input_ids"]) <= settings["max_length"]]
+        for start in range(0, len(drawn), SHARD * batch):
+            shard = sorted(drawn[start : start + SHARD * batch], key=lambda row: len(row["input_ids"]))
+            batches = [shard[i : i + batch] for i in range(0, len(shard), batch)]
+            rng.shuffle(batches)
+            rows += [row for one in batches for row in one]
+    return rows
+
+
+def _example(problem: Problem, tokenizer, wrong_choice_rate: float, rng: random.Random) -> dict[str, list[int]]:
+    prompt = tokenizer.apply_chat_template(
+        prompt_messages(problem.informal, problem.statement), add_generation_prompt=True, tokenize=True, return_dict=False
+    )
+    text = answer(problem, problem.proof(rng, wrong_choice_rate), rng)
+    completion = [*tokenizer.encode(text), tokenizer.eos_token_id]
+    return {"input_ids": [*prompt, *completion], "labels": [IGNORED] * len(prompt) + completion}
+
+
+def learning_rate_factor(step: int, total: int, warmup: int, floor: float = 0.05) -> float:
+    """Linear warm-up, constant until half of the steps, then linear decay to ``floor``."""
+    rise = min(1.0, (step + 1) / max(1, warmup))
+    fall = min(1.0, (total - step) / max(1.0, 0.5 * total))
+    return rise * max(floor, fall)
+
+
+def train_warm_start(
+    problems: Sequence[Problem],
+    architecture: Mapping,
+    settings: Mapping,
+    seed: int,
+    folder: Path,
+    on_step: Callable[[int, int, dict], None],
+) -> dict:
+    """Train tokenizer and model into ``folder/model`` (Hugging Face format) and return a summary.
+
+    Checkpoints go to ``folder/checkpoints``; training continues from the last one. ``on_step`` is called with
+    (step, total steps, metrics).
+    """
+    import torch
+    from datasets import Dataset
+    from transformers import TrainerCallback
+    from transformers.trainer_utils import get_last_checkpoint
+    from trl import SFTConfig, SFTTrainer
+
+    from kimina.sft.model import build_model
+    from kimina.sft.muon import MuonWithAdamW
+
+    if settings["threads"]:
+        torch.set_num_threads(settings["threads"])
+    tokenizer = train_tokenizer(corpus(problems[: settings["tokenizer_problems"]], seed), settings["vocab_size"])
+    model = build_model(architecture, tokenizer, seed)
+    rows = examples(problems, tokenizer, settings, seed)
+    total = math.ceil(len(rows) / settings["batch_size"])
+    optimizer = MuonWithAdamW(model, muon_lr=settings["muon_lr"], lr=settings["lr"])
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate_factor(step, total, settings["warmup_steps"]))
+
+    backbone = torch.compile(model.model, dynamic=True) if settings["compile"] else model.model
+
+    class AnswerTrainer(SFTTrainer):
+        """Computes logits at the answer's tokens only: a third of the work of a small model is in the others."""
+
+        def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+            hidden_BTD = backbone(
+                input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"], use_cache=False
+            ).last_hidden_state
+            labels_BT = inputs["labels"][:, 1:]
+            kept = labels_BT != IGNORED
+            loss = torch.nn.functional.cross_entropy(model.lm_head(hidden_BTD[:, :-1][kept]), labels_BT[kept])
+            return (loss, None) if return_outputs else loss
+
+    class Report(TrainerCallback):
+        def on_log(self, args, state, control, logs=None, **kwargs):
+            on_step(state.global_step, total, dict(logs or {}))
+
+    checkpoints = folder / "checkpoints"
+    config = SFTConfig(
+        output_dir=str(checkpoints),
+        per_device_train_batch_size=settings["batch_size"],
+        max_steps=total,
+        max_grad_norm=1.0,
+        logging_steps=20,
+        save_steps=max(50, total // 6),
+        save_total_limit=1,
+        seed=seed,
+        bf16=False,
+        use_cpu=not torch.cuda.is_available(),
+        gradient_checkpointing=False,
+        train_sampling_strategy="sequential",
+        dataset_kwargs={"skip_prepare_dataset": True},
+        packing=False,
+        max_length=None,
+        report_to=[],
+        disable_tqdm=True,
+        dataloader_num_workers=0,
+    )
+    trainer = AnswerTrainer(
+        model=model,
+        args=config,
+        train_dataset=Dataset.from_list(rows),
+        processing_class=tokenizer,
+        optimizers=(optimizer, scheduler),
+        callbacks=[Report()],
+    )
+    checkpoints.mkdir(parents=True, exist_ok=True)
+    result = trainer.train(resume_from_checkpoint=get_last_checkpoint(str(checkpoints)))
+    model.save_pretrained(folder / "model")
+    tokenizer.save_pretrained(folder / "model")
+    lengths = [sum(label != IGNORED for label in row["labels"]) for row in rows]
+    return {
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "vocabulary": len(tokenizer),
+        "examples": len(rows),
+        "steps": total,
+        "answer_tokens_mean": sum(lengths) / len(lengths),
+        "train_loss": result.training_loss,
+    }
