@@ -6,6 +6,9 @@ Source: the system and user texts of kimina-prover-rl (Kimina-Prover-RL, data pr
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from kimina.durable import write_bytes
+from kimina.errors import InfrastructureError
+
 SYSTEM_PROMPT = "You are an expert in mathematics and proving theorems in Lean 4."
 USER_PREFIX = "Think about and solve the following problems step by step in Lean 4.\n\n# Problem:\n"
 USER_MIDDLE = "\n\n# Formal Statement:\n```lean4\n"
@@ -52,21 +55,51 @@ def prompt_row(
 
 
 def write_rows(rows: Sequence[Mapping], path: Path) -> None:
-    """Write ``rows`` as parquet, under a temporary name first."""
-    import os
+    """Write ``rows`` as parquet, in one step; every prompt set has the same columns and types, an empty one too.
 
+    Raises:
+        InfrastructureError: the file cannot be written; an earlier one is unchanged.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    temporary = path.with_suffix(".parquet.tmp")
-    pq.write_table(pa.Table.from_pylist(list(rows)), temporary)
-    with temporary.open("rb") as handle:
-        os.fsync(handle.fileno())
-    temporary.replace(path)
+    text, number = pa.string(), pa.int64()
+    schema = pa.schema(
+        {
+            "data_source": text,
+            "prompt": pa.list_(pa.struct({"role": text, "content": text})),
+            "ability": text,
+            "reward_model": pa.struct({"style": text, "ground_truth": text}),
+            "extra_info": pa.struct(
+                {
+                    "index": number,
+                    "split": text,
+                    "problem_id": text,
+                    "name": text,
+                    "statement": text,
+                    "informal": text,
+                    "family": text,
+                    "level": number,
+                    "reference_proof": text,
+                }
+            ),
+        }
+    )
+    content = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), content)
+    write_bytes(path, content.getvalue().to_pybytes())
 
 
 def read_rows(path: Path) -> list[dict]:
-    """Read the rows of a prompt set."""
+    """Read the rows of a prompt set.
+
+    Raises:
+        InfrastructureError: the file is missing, unreadable or no parquet file.
+    """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    return pq.read_table(path).to_pylist()
+    try:
+        return pq.read_table(path).to_pylist()
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InfrastructureError(f"cannot read the prompt set {path}: {error}") from error

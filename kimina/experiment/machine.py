@@ -53,10 +53,7 @@ def check_verifier(settings: Mapping[str, Any]) -> None:
     Raises:
         InfrastructureError: the true one isn't proved, or the false one is.
     """
-    options = {
-        key: value for key, value in settings.items() if key not in ("proofs_per_second", "max_unverified_share")
-    }
-    with make_verifier(options) as verifier:
+    with make_verifier(settings) as verifier:
         true, false = verifier.check(CANARIES)
     name = settings["name"]
     if true.verdict is not Verdict.PROVED:

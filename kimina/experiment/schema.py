@@ -15,10 +15,16 @@ def _positive(example: float, nullable: bool = False) -> Number:
     return Number(example, above=0, nullable=nullable)
 
 
+def _columns(example: str) -> Items:
+    return Items(Text("name", described="a column"), example_value=example)
+
+
 _NAME = Text("my-run", pattern=r"[A-Za-z0-9][\w.\-+]{0,99}", described="a name (letters, digits, . _ - + only)")
 _PROBABILITY = Number(1.0, above=0, most=1)
 _TEMPERATURE = Number(1.0, least=0, most=10)
 _SEED = Number(1, least=0, most=2**32 - 1, integer=True)
+
+_COLUMN_EXAMPLES = {"name": "[name]", "informal": "[informal_prefix]", "statement": "[formal_statement]"}
 
 #: Nodes with free content: verl or a library reads whatever stands in them.
 OPEN_NODES: frozenset[str] = frozenset(
@@ -95,6 +101,13 @@ def _ours() -> dict[str, Rule]:
         "recipe.name": Choice(tuple(option_names("data"))),
         "recipe.source": Text("generated", described="a hub data set or a folder"),
         "recipe.test_source": Text("generated", described="a hub data set or a folder"),
+        "recipe.seed": _SEED,
+        "recipe.split": Text("train", described="a split"),
+        "recipe.test_split": Text("train", described="a split"),
+        "recipe.revision": Text("main", nullable=True, described="a revision"),
+        "recipe.test_revision": Text("main", nullable=True, described="a revision"),
+        **{f"recipe.columns.{part}": _columns(example) for part, example in _COLUMN_EXAMPLES.items()},
+        "recipe.limit": _count(8, nullable=True),
         "recipe.train_count": _count(8000),
         "recipe.dev_count": _count(244, least=0),
         "recipe.test_count": _count(244),
@@ -105,6 +118,9 @@ def _ours() -> dict[str, Rule]:
         "sft.lr": _positive(1e-3),
         "sft.muon_lr": _positive(0.02),
         "sft.wrong_choice_rate": Number(0.2, least=0, below=1),
+        "sft.finish_epochs": Number(4, least=0),
+        "sft.finish_wrong_choice_rate": Number(0.1, least=0, below=1),
+        "sft.finish_lr_share": Number(0.7, above=0, most=1),
         "sft.warmup_steps": _count(20, least=0),
         "sft.max_length": _count(384),
         "sft.vocab_size": _count(704, least=300, most=1_000_000),

@@ -41,13 +41,18 @@ class Verifier(Protocol):
     ) -> None: ...
 
 
+#: What the ``verifier`` node says to the plan and to the trainer.
+FOR_OTHERS = ("proofs_per_second", "max_unverified_share")
+
+
 def make_verifier(settings: Mapping[str, Any]) -> Verifier:
     """Make the verifier that ``settings["name"]`` names, with the other entries as its options.
 
+    The entries in ``FOR_OTHERS`` belong to the composed ``verifier`` node too, but plan and trainer read them.
     Raises ``UserError`` for an unknown name or option, and when this machine cannot offer the verifier.
     """
     # Each verifier is imported only when it is asked for: the Kimina client alone costs half a second.
-    options = dict(settings)
+    options = {key: value for key, value in settings.items() if key not in FOR_OTHERS}
     name = options.pop("name", None)
     match name:
         case "embedded":

@@ -4,6 +4,7 @@ The teacher is imperfect on purpose: each decision of a worked answer goes wrong
 model learns the format, copies statements and knows the moves, but chooses loosely; choosing is left to RL.
 """
 
+import json
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence
@@ -12,10 +13,12 @@ from pathlib import Path
 from kimina.data.nano.answers import answer
 from kimina.data.nano.problem import Problem
 from kimina.data.prompts import prompt_messages
+from kimina.errors import UserError
 from kimina.sft.tokenizer import train_tokenizer
 
 IGNORED = -100
 SHARD = 16  # batches of similar length are cut from shards of this many batches
+LOG_EVERY = 20  # steps
 
 
 def corpus(problems: Sequence[Problem], seed: int) -> list[str]:
@@ -28,18 +31,27 @@ def corpus(problems: Sequence[Problem], seed: int) -> list[str]:
     return texts
 
 
-def examples(problems: Sequence[Problem], tokenizer, settings: Mapping, seed: int) -> list[dict[str, list[int]]]:
-    """Return tokenised worked answers, batched by length within shards; only the answer's tokens carry loss.
+def examples(problems: Sequence[Problem], tokenizer, settings: Mapping, seed: int) -> tuple[list[dict[str, list[int]]], int]:
+    """Return tokenised worked answers and how many of them belong to the main phase; the rest is the finish.
 
-    Every pass over the problems draws new wording and new mistakes.
+    Rows are batched by length within shards; only the answer's tokens carry loss. Every pass over the problems draws
+    new wording and new mistakes. The finish has a teacher of its own (``finish_wrong_choice_rate``).
     """
     rng = random.Random(f"worked-answers-{seed}")
+    main = _passes(problems, tokenizer, settings, settings["epochs"], settings["wrong_choice_rate"], rng)
+    finish = _passes(problems, tokenizer, settings, settings["finish_epochs"], settings["finish_wrong_choice_rate"], rng)
+    return main + finish, len(main)
+
+
+def _passes(
+    problems: Sequence[Problem], tokenizer, settings: Mapping, epochs: float, wrong_choice_rate: float, rng: random.Random
+) -> list[dict[str, list[int]]]:
     batch = settings["batch_size"]
     rows: list[dict[str, list[int]]] = []
-    for pass_index in range(math.ceil(settings["epochs"])):
-        share = min(1.0, settings["epochs"] - pass_index)
+    for pass_index in range(math.ceil(epochs)):
+        share = min(1.0, epochs - pass_index)
         chosen = rng.sample(list(problems), int(share * len(problems)))
-        drawn = [_example(problem, tokenizer, settings["wrong_choice_rate"], rng) for problem in chosen]
+        drawn = [_example(problem, tokenizer, wrong_choice_rate, rng) for problem in chosen]
         drawn = [row for row in drawn if len(row["input_ids"]) <= settings["max_length"]]
         for start in range(0, len(drawn), SHARD * batch):
             shard = sorted(drawn[start : start + SHARD * batch], key=lambda row: len(row["input_ids"]))
@@ -76,12 +88,14 @@ def train_warm_start(
     """Train tokenizer and model into ``folder/model`` (Hugging Face format) and return a summary.
 
     Checkpoints go to ``folder/checkpoints``; training continues from the last one. ``on_step`` is called with
-    (step, total steps, metrics).
+    (step, total steps, metrics), every 20 steps and at the end.
+
+    Raises:
+        UserError: every worked answer is longer than ``max_length``.
     """
     import torch
     from datasets import Dataset
     from transformers import TrainerCallback
-    from transformers.trainer_utils import get_last_checkpoint
     from trl import SFTConfig, SFTTrainer
 
     from kimina.sft.model import build_model
@@ -91,10 +105,22 @@ def train_warm_start(
         torch.set_num_threads(settings["threads"])
     tokenizer = train_tokenizer(corpus(problems[: settings["tokenizer_problems"]], seed), settings["vocab_size"])
     model = build_model(architecture, tokenizer, seed)
-    rows = examples(problems, tokenizer, settings, seed)
+    rows, main_rows = examples(problems, tokenizer, settings, seed)
+    if not rows:
+        raise UserError(
+            f"sft.max_length={settings['max_length']}: every worked answer is longer; choose a larger one, e.g. sft.max_length=384"
+        )
     total = math.ceil(len(rows) / settings["batch_size"])
     optimizer = MuonWithAdamW(model, muon_lr=settings["muon_lr"], lr=settings["lr"])
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning_rate_factor(step, total, settings["warmup_steps"]))
+    main_steps = math.ceil(main_rows / settings["batch_size"])
+
+    def factor(step: int) -> float:
+        if step < main_steps:
+            return learning_rate_factor(step, main_steps, settings["warmup_steps"])
+        finish = learning_rate_factor(step - main_steps, total - main_steps, settings["warmup_steps"])
+        return settings["finish_lr_share"] * finish
+
+    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
 
     backbone = torch.compile(model.model, dynamic=True) if settings["compile"] else model.model
 
@@ -111,6 +137,9 @@ def train_warm_start(
             return (loss, None) if return_outputs else loss
 
     class Report(TrainerCallback):
+        def on_step_end(self, args, state, control, **kwargs):
+            control.should_log |= state.global_step == total
+
         def on_log(self, args, state, control, logs=None, **kwargs):
             on_step(state.global_step, total, dict(logs or {}))
 
@@ -120,8 +149,9 @@ def train_warm_start(
         per_device_train_batch_size=settings["batch_size"],
         max_steps=total,
         max_grad_norm=1.0,
-        logging_steps=20,
-        save_steps=max(50, total // 6),
+        logging_steps=LOG_EVERY,
+        # Saved where a loss has just been logged, so that a resumed run logs the same means as one that ran through.
+        save_steps=LOG_EVERY * max(2, total // (6 * LOG_EVERY)),
         save_total_limit=1,
         seed=seed,
         bf16=False,
@@ -144,7 +174,7 @@ def train_warm_start(
         callbacks=[Report()],
     )
     checkpoints.mkdir(parents=True, exist_ok=True)
-    result = trainer.train(resume_from_checkpoint=get_last_checkpoint(str(checkpoints)))
+    trainer.train(resume_from_checkpoint=_last_whole_checkpoint(checkpoints))
     model.save_pretrained(folder / "model")
     tokenizer.save_pretrained(folder / "model")
     lengths = [sum(label != IGNORED for label in row["labels"]) for row in rows]
@@ -154,5 +184,24 @@ def train_warm_start(
         "examples": len(rows),
         "steps": total,
         "answer_tokens_mean": sum(lengths) / len(lengths),
-        "train_loss": result.training_loss,
+        "train_loss": _mean_loss(trainer.state.log_history),
     }
+
+
+def _last_whole_checkpoint(folder: Path) -> str | None:
+    """Return the newest checkpoint that was written to its end (its trainer_state.json comes last), if there is one."""
+    for checkpoint in sorted(folder.glob("checkpoint-*"), key=lambda path: int(path.name.rpartition("-")[2]), reverse=True):
+        try:
+            json.loads((checkpoint / "trainer_state.json").read_bytes())
+        except (OSError, ValueError):
+            continue
+        return str(checkpoint)
+    return None
+
+
+def _mean_loss(log_history: Sequence[Mapping]) -> float:
+    """Return the mean loss over all steps; the trainer's own leaves out the steps before a resumption."""
+    logged = [(entry["step"], entry["loss"]) for entry in log_history if "loss" in entry]
+    steps = [step for step, _ in logged]
+    weights = [step - before for before, step in zip([0, *steps], steps, strict=False)]
+    return sum(w * loss for w, (_, loss) in zip(weights, logged, strict=True)) / sum(weights)

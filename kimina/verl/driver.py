@@ -16,6 +16,7 @@ from kimina.durable import read_json, write_json
 from kimina.errors import InfrastructureError, KiminaError, LimitError, UserError
 from kimina.verl import ray_session
 
+_PATIENCE_S = 20.0
 _KINDS: dict[str, type[KiminaError]] = {kind.__name__: kind for kind in (UserError, InfrastructureError, LimitError)}
 
 
@@ -38,14 +39,15 @@ def _ours(error: BaseException) -> KiminaError | None:
     return None
 
 
-def _end_with_parent() -> None:
-    """Send this process SIGTERM when the parent is gone, and end it by force when that doesn't help."""
+def _end_with_parent(out_dir: Path) -> None:
+    """Send this process SIGTERM when the parent is gone, and clear everything away by force when that takes too long."""
 
     def watch() -> None:
         while os.read(0, 1):
             continue
         os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(20)
+        time.sleep(_PATIENCE_S)
+        ray_session.close_session(out_dir)
         os._exit(143)
 
     threading.Thread(target=watch, daemon=True, name="parent-watch").start()
@@ -91,7 +93,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, _terminate)
     # a Ctrl-C at the terminal is the parent's to handle
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _end_with_parent()
+    _end_with_parent(Path(spec["out_dir"]))
     try:
         run(spec)
     except Exception as error:  # the process boundary: the parent raises it as one of ours

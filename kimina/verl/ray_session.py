@@ -43,7 +43,7 @@ def close_session(out_dir: Path) -> None:
     record = out_dir / _RECORD
     if record.exists():
         shutil.rmtree(read_json(record)["folder"], ignore_errors=True)
-        record.unlink()
+        record.unlink(missing_ok=True)
 
 
 def _stop_processes(mark: str, patience_s: float = 3.0) -> None:

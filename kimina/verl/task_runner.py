@@ -4,6 +4,7 @@ import ray
 import transfer_queue as tq
 from omegaconf import OmegaConf
 from verl.trainer.main_ppo import TaskRunnerV1
+from verl.utils.logging_utils import configure_verl_logging
 
 _Base = TaskRunnerV1.__ray_metadata__.modified_class
 
@@ -15,6 +16,7 @@ class KiminaTaskRunner(_Base):
         """Train until the last step."""
         from kimina.verl.trainer import KiminaTrainer
 
+        configure_verl_logging()
         config.transfer_queue.enable = True
         OmegaConf.resolve(config)
         self.config = config

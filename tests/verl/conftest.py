@@ -45,7 +45,7 @@ def _tokenizer():
     )
 
 
-def _train(model, tokenizer, steps=60):
+def _train(model, tokenizer, steps=45):
     prompts = [tokenizer.apply_chat_template(messages(n), add_generation_prompt=True)["input_ids"] for n in range(16)]
     answers = [tokenizer.encode(response(proof)) + [tokenizer.eos_token_id] for proof in PROOFS]
     optimiser = torch.optim.AdamW(model.parameters(), lr=4e-3)
@@ -62,7 +62,7 @@ def _train(model, tokenizer, steps=60):
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-    return float(loss)
+    return loss.item()
 
 
 def _prompt_set(path, count, split):

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 from kimina.data.nano.families import FAMILIES, LEVELS
 from kimina.data.nano.problem import Problem, realise
+from kimina.errors import UserError
 
 CELLS = tuple((family, level) for level in LEVELS for family in FAMILIES)
+POOL_OF_A_CELL = 20
+"""Problems drawn of a cell at least before the splits are cut, however small they are."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +37,13 @@ def build_splits(seed: int, train_count: int, dev_count: int, test_count: int) -
 
     The held-out splits take one problem for each of their normal forms, in turn over the cells, so that the
     counts of two cells differ by one at most; every other statement of a held-out form is dropped.
+
+    Raises:
+        UserError: a cell has too few normal forms for the held-out splits.
     """
     source = draw(seed)
-    pool = [next(source) for _ in range(2 * (dev_count + test_count) + train_count // 2)]
+    pool_size = max(POOL_OF_A_CELL * len(CELLS), 2 * (dev_count + test_count) + train_count // 2)
+    pool = list(itertools.islice(source, pool_size))
     by_cell: dict[tuple[str, int], dict[str, Problem]] = defaultdict(dict)
     for problem in pool:
         by_cell[problem.family, problem.level].setdefault(problem.normal_form, problem)
@@ -56,8 +63,12 @@ def build_splits(seed: int, train_count: int, dev_count: int, test_count: int) -
 
 def _take(queues: dict[tuple[str, int], list[Problem]], count: int) -> list[Problem]:
     taken: list[Problem] = []
-    while len(taken) < count:
-        for cell in CELLS:
-            if len(taken) < count:
-                taken.append(queues[cell].pop())
+    for cell in itertools.islice(itertools.cycle(CELLS), count):
+        if not queues[cell]:
+            family, level = cell
+            raise UserError(
+                f"recipe.dev_count and recipe.test_count: the nano task has too few different theorems of family {family}, "
+                f"level {level}, for these counts.\n  type: recipe.dev_count=244 recipe.test_count=244"
+            )
+        taken.append(queues[cell].pop())
     return taken

@@ -7,9 +7,11 @@ rate doesn't rebuild a data set.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from kimina.experiment.artifact import Artifact, stage_hash
+from kimina.data.sources import digest_of_files, local_files
+from kimina.experiment.artifact import NOT_IDENTITY, Artifact, stage_hash
 
 STAGES = ("data", "sft", "rl", "eval", "table")
 
@@ -31,7 +33,20 @@ _RL_NODES = (
     "trainer",
 )
 # The prepared folder only saves time: a warm start is used when it is the one that would be trained.
-_SFT_EXCLUDED = ("sft.prepared", "sft.threads")
+_SFT_EXCLUDED = ("sft.prepared", "sft.threads", "sft.compile")
+# Where and how many at a time proofs are checked does not change a verdict.
+_PLACE_OF_CHECKING = (
+    "verifier.workers",
+    "verifier.urls",
+    "verifier.batch_size",
+    "verifier.concurrency",
+    "verifier.cache_size",
+    "verifier.api_key_env",
+    "verifier.proofs_per_second",
+    "reward.num_workers",
+)
+# verl writes the run's name into the tracing settings.
+_EXCLUDED = (*NOT_IDENTITY, *_PLACE_OF_CHECKING, "actor_rollout_ref.rollout.trace")
 
 
 @dataclass(frozen=True)
@@ -52,9 +67,15 @@ class Graph:
 
 
 def build_graph(config: Mapping[str, Any]) -> Graph:
-    """Return the artifacts of the resolved configuration ``config``."""
+    """Return the artifacts of the resolved configuration ``config``.
+
+    Files of the user's own count by their content, not by their path.
+
+    Raises:
+        InfrastructureError: such a file can't be read.
+    """
     root, name, seed = config["output_dir"], config["name"], config["seed"]
-    data = Artifact(root, "data", config["recipe"]["name"], stage_hash({"recipe": config["recipe"]}))
+    data = Artifact(root, "data", config["recipe"]["name"], stage_hash({"recipe": config["recipe"]}, _local_sources(config)))
     sft = None
     if config["sft"]["enabled"]:
         sft_hash = stage_hash(
@@ -64,10 +85,41 @@ def build_graph(config: Mapping[str, Any]) -> Graph:
         )
         sft = Artifact(root, "sft", config["model"]["name"], sft_hash)
     start = sft.hash if sft is not None else str(config["model"]["path"])
-    rl_hash = stage_hash({node: config[node] for node in _RL_NODES}, {"data": data.hash, "start": start})
+    own = _own_prompt_files(config)
+    rl_hash = stage_hash(
+        {node: config[node] for node in _RL_NODES}, {"data": data.hash, "start": start, **own}, excluded=_EXCLUDED
+    )
     rl = Artifact(root, "rl", name, rl_hash)
     judged = {node: config[node] for node in ("evaluation", "reward", "verifier", "seed")}
-    before = Artifact(root, "eval", f"{config['model']['name']}-start", stage_hash(judged, {"data": data.hash, "model": start}))
-    after = Artifact(root, "eval", name, stage_hash(judged, {"data": data.hash, "model": rl.hash}))
+
+    def evaluated(label: str, model: str) -> Artifact:
+        return Artifact(
+            root, "eval", label, stage_hash(judged, {"data": data.hash, "model": model, **own}, excluded=_EXCLUDED)
+        )
+
+    before, after = evaluated(f"{config['model']['name']}-start", start), evaluated(name, rl.hash)
     table_hash = stage_hash({"table": config["table"]}, {"before": before.hash, "after": after.hash, "rl": rl.hash})
     return Graph(data, sft, rl, before, after, Artifact(root, "table", name, table_hash))
+
+
+def _local_sources(config: Mapping[str, Any]) -> dict[str, str]:
+    """Digests of the files that the recipe reads on this machine."""
+    recipe = config["recipe"]
+    if recipe["name"] == "nano":
+        return {}
+    found = {
+        "source": local_files(recipe["source"], recipe["split"]),
+        "test_source": local_files(recipe["test_source"], recipe["test_split"]),
+    }
+    return {key: digest_of_files(files) for key, files in found.items() if files}
+
+
+def own_files(config: Mapping[str, Any], key: str) -> list[Path]:
+    """Return the user's own prompt files, ``data.train_files`` or ``data.val_files``; mostly none."""
+    named = config["data"][key]
+    return [Path(name).expanduser() for name in ([named] if isinstance(named, str) else named or [])]
+
+
+def _own_prompt_files(config: Mapping[str, Any]) -> dict[str, str]:
+    found = {key: own_files(config, key) for key in ("train_files", "val_files")}
+    return {key: digest_of_files(files) for key, files in found.items() if files}

@@ -3,6 +3,7 @@
 from typing import Any
 
 from kimina.experiment.artifact import Artifact
+from kimina.experiment.machine import check_verifier
 from kimina.experiment.stages.run_context import RunContext
 
 
@@ -10,6 +11,7 @@ def make(context: RunContext, artifact: Artifact) -> None:
     """Train into the artifact's folder; the trained model is its folder ``hf``."""
     from kimina.verl.launch import run_rl
 
+    check_verifier(context.resolved["verifier"])
     log = artifact.file("verl.log")
     context.progress.say(f"rl: log of verl and Ray: {log}")
     with context.progress.stage("rl: training", context.resolved["trainer"]["total_training_steps"], "steps") as shown:
@@ -19,7 +21,7 @@ def make(context: RunContext, artifact: Artifact) -> None:
                 shown.set_total(event["total"])
                 shown.resume_at(event["step"])
             else:
-                shown.update(event["step"], note=f"reward {event['reward/mean']:.3f}")
+                shown.update(event["step"], note=f"reward {event['reward']:.3f}")
 
         run_rl(
             context.config,

@@ -8,9 +8,10 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from kimina.errors import UserError
 from kimina.experiment.artifact import Artifact
 from kimina.experiment.progress import Progress
-from kimina.experiment.stages.graph import Graph
+from kimina.experiment.stages.graph import Graph, own_files
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,13 @@ class RunContext:
         return self.resolved["model"]["path"]
 
     def prompt_file(self, split: str) -> Path:
-        """The parquet file of a split, or the user's own file where the configuration names one."""
-        own = self.resolved["data"]["train_files" if split == "train" else "val_files"]
-        if own:
-            return Path(own[0] if isinstance(own, list) else own)
-        return self.graph.data.file(f"{split}.parquet")
+        """The parquet file of a split, or the user's own file where the configuration names one.
+
+        Raises:
+            UserError: the configuration names several.
+        """
+        key = "train_files" if split == "train" else "val_files"
+        own = own_files(self.resolved, key)
+        if len(own) > 1:
+            raise UserError(f"data.{key} names {len(own)} files; one is read.\n  type: data.{key}={own[0]}")
+        return own[0] if own else self.graph.data.file(f"{split}.parquet")

@@ -13,6 +13,7 @@ from kimina.experiment.stages.run_context import RunContext
 
 MODEL = "model"
 _ROOT = Path(__file__).resolve().parents[3]
+_REMEDY = "Restore {folder}, or type sft.prepared=null to train one."
 
 
 def make(context: RunContext, artifact: Artifact) -> None:
@@ -46,7 +47,11 @@ def make(context: RunContext, artifact: Artifact) -> None:
 
 
 def _take_prepared(context: RunContext, artifact: Artifact) -> bool:
-    """Copy the prepared warm start if settings, seed and data are those that were asked for."""
+    """Copy the prepared warm start if settings, seed and data are those that were asked for.
+
+    Raises:
+        UserError: the folder holds no warm start, or a damaged one.
+    """
     prepared = context.resolved["sft"]["prepared"]
     if prepared is None:
         return False
@@ -58,14 +63,13 @@ def _take_prepared(context: RunContext, artifact: Artifact) -> bool:
         )
     manifest = read_json(folder / "manifest.json")
     wanted = {"hash": artifact.hash, "data_fingerprint": context.graph.data.manifest()["data_fingerprint"]}
-    found = {key: manifest[key] for key in wanted}
-    if found != wanted:
+    if {"files", "sft", *wanted} - manifest.keys():
+        raise UserError(f"sft.prepared={prepared}: {folder}/manifest.json is not that of a warm start. {_REMEDY.format(folder=folder)}")
+    if {key: manifest[key] for key in wanted} != wanted:
         context.progress.say("sft: the prepared warm start was made with other settings, seed or data; training one")
         return False
     if checksums(folder / MODEL) != manifest["files"]:
-        raise UserError(
-            f"sft.prepared={prepared}: its files are not those of its manifest. Restore {folder}, or type sft.prepared=null to train one."
-        )
+        raise UserError(f"sft.prepared={prepared}: its files are not those of its manifest. {_REMEDY.format(folder=folder)}")
     shutil.copytree(folder / MODEL, artifact.file(MODEL), dirs_exist_ok=True)
     artifact.update(sft=manifest["sft"], files=manifest["files"], prepared=str(prepared))
     context.progress.say(f"sft: using the prepared warm start {prepared}")

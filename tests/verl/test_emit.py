@@ -1,0 +1,77 @@
+"""verl sees its own keys only, with our choices in them."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from hydra import compose as hydra_compose
+from hydra import initialize_config_dir
+from omegaconf import OmegaConf
+
+from kimina.errors import UserError
+from kimina.experiment.compose import compose
+from kimina.experiment.options import option_names
+from kimina.verl.emit import OUR_NODES, emit_trainer_config
+
+
+def emit(tmp_path, *overrides, model="owner/model"):
+    return emit_trainer_config(
+        compose(list(overrides)),
+        out_dir=tmp_path / "run",
+        model_path=model,
+        train_files=[tmp_path / "train.parquet"],
+        val_files=["val.parquet"],
+    )
+
+
+def test_our_nodes_are_taken_out_and_nothing_is_left_to_interpolate(tmp_path):
+    config = emit(tmp_path)
+    assert not set(OUR_NODES) & set(config)
+    assert "checks" not in config.reward and "profile" not in config.reward
+    assert "${" not in OmegaConf.to_yaml(config)
+
+
+@pytest.fixture(scope="module")
+def verl_keys():
+    """The root keys of verl's own composed configuration."""
+    folder = Path(find_spec("verl").submodule_search_locations[0]) / "trainer" / "config"
+    with initialize_config_dir(str(folder), version_base=None):
+        return set(hydra_compose("ppo_trainer"))
+
+
+@pytest.mark.parametrize("model", option_names("model"))
+def test_every_root_key_that_verl_gets_is_verls(tmp_path, model, verl_keys):
+    assert set(emit(tmp_path, f"model={model}")) == verl_keys
+
+
+def test_paths_seed_and_reward_reach_verl(tmp_path):
+    config = emit(tmp_path, "seed=7", "reward=strict", model=tmp_path)
+    assert config.data.train_files == [str(tmp_path / "train.parquet")]
+    assert config.actor_rollout_ref.model.path == str(tmp_path)
+    assert config.trainer.default_local_dir == str(tmp_path / "run" / "checkpoints")
+    assert config.trainer.resume_mode == "auto"
+    assert config.data.seed == config.actor_rollout_ref.actor.data_loader_seed == 7
+    assert config.actor_rollout_ref.rollout.seed == 7
+    settings = config.reward.custom_reward_function.reward_kwargs.settings
+    assert settings.reward.profile == "strict" and settings.reward.checks.comment_density.enabled
+    assert settings.verifier.name == "embedded" and "proofs_per_second" not in settings.verifier
+    assert settings.max_unverified_share == 0.2 and settings.keep_checkpoints == 2
+    assert "hf_model" in config.actor_rollout_ref.actor.checkpoint.save_contents
+
+
+def test_a_run_always_saves_its_last_step(tmp_path):
+    assert emit(tmp_path, "trainer.save_freq=-1").trainer.save_freq > 0
+
+
+def test_cpu_pieces_stay_out_of_a_gpu_run(tmp_path):
+    config = emit(tmp_path, "model=1p7b", "loss=drgpo", "reward=strict")
+    text = OmegaConf.to_yaml(config)
+    assert config.actor_rollout_ref.rollout.name == "vllm"
+    assert config.trainer.device == "cuda"
+    assert config.actor_rollout_ref.model.external_lib == "kimina.verl.without_trl"
+    assert "cpu_worker" not in text and "hf_cpu" not in text
+
+
+def test_other_trainers_of_verl_are_refused(tmp_path):
+    with pytest.raises(UserError, match="trainer_mode=sync"):
+        emit(tmp_path, "trainer.v1.trainer_mode=separate_async")

@@ -1,0 +1,144 @@
+"""Unverified responses leave the update: checked with verl's own advantage computation and an in-memory queue."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from omegaconf import OmegaConf
+from transfer_queue import KVBatchMeta
+from verl.utils import tensordict_utils as tu
+
+from kimina.errors import InfrastructureError, LimitError
+from kimina.verl import trainer as trainer_module
+from kimina.verl.trainer import KiminaTrainer
+
+
+class MemoryQueue:
+    """``kv_batch_get`` and ``kv_batch_put`` of the transfer queue on a dictionary of rows."""
+
+    def __init__(self):
+        self.rows = {}
+
+    def kv_batch_put(self, keys, partition_id, fields):
+        for name in fields.keys():
+            column = fields[name]
+            values = column.unbind() if isinstance(column, torch.Tensor) else list(column)
+            for key, value in zip(keys, values, strict=True):
+                self.rows.setdefault(key, {})[name] = value
+        return KVBatchMeta(partition_id=partition_id, keys=keys, tags=[{}] * len(keys))
+
+    def kv_batch_get(self, keys, partition_id, select_fields):
+        columns = {}
+        for name in select_fields:
+            values = [self.rows[key][name] for key in keys if name in self.rows[key]]
+            if not values:
+                continue
+            if isinstance(values[0], torch.Tensor):
+                columns[name] = torch.nested.as_nested_tensor(values, layout=torch.jagged)
+            else:
+                columns[name] = np.array(values, dtype=object)
+        return tu.get_tensordict(columns)
+
+
+@pytest.fixture
+def queue(monkeypatch):
+    queue = MemoryQueue()
+    monkeypatch.setattr(trainer_module.tq, "kv_batch_get", queue.kv_batch_get)
+    monkeypatch.setattr(trainer_module.tq, "kv_batch_put", queue.kv_batch_put)
+    return queue
+
+
+def make_trainer(prompts, n, limit=0.5):
+    trainer = object.__new__(KiminaTrainer)
+    trainer.config = OmegaConf.create(
+        {
+            "algorithm": {
+                "adv_estimator": "grpo",
+                "norm_adv_by_std_in_grpo": False,
+                "use_kl_in_reward": False,
+                "gamma": 1.0,
+                "lam": 1.0,
+                "rollout_correction": {"bypass_mode": True},
+            },
+            "data": {"train_batch_size": prompts},
+            "actor_rollout_ref": {"rollout": {"n": n}},
+        }
+    )
+    trainer.settings = {"max_unverified_share": limit}
+    trainer.parameter_sync_step, trainer.global_steps = 1, 3
+    trainer._judged, trainer._infos = {}, {}
+    return trainer
+
+
+def fill(queue, outcomes):
+    """``outcomes`` maps a group to its samples: True proved, False not, None unverified."""
+    keys, tags = [], []
+    for group, samples in outcomes.items():
+        for number, proved in enumerate(samples):
+            length = 2 + number
+            key = f"{group}_{number}_0"
+            info = {
+                "score": float(bool(proved)),
+                "proved": float(bool(proved)),
+                "unverified": float(proved is None),
+                "verdict": "unverified" if proved is None else "proved" if proved else "lean_error",
+                "violations": json.dumps([]),
+                "verifier_detail": "server unreachable" if proved is None else "",
+            }
+            scores = torch.zeros(length)
+            scores[-1] = info["score"]
+            queue.rows[key] = {
+                "uid": group,
+                "response_mask": torch.ones(length, dtype=torch.int64),
+                "loss_mask": torch.ones(length, dtype=torch.int64),
+                "rm_scores": scores,
+                "old_log_probs": torch.full((length,), -1.0),
+                "extra_fields": {"reward_extra_info": info},
+            }
+            keys.append(key)
+            tags.append({"response_len": length})
+    return KVBatchMeta(partition_id="train", keys=keys, tags=tags)
+
+
+def test_unverified_sample_has_no_advantage_no_mask_and_no_say_in_its_group(queue):
+    batch = fill(queue, {"a": [True, False, None], "b": [True, True, False]})
+    make_trainer(prompts=2, n=3)._compute_advantage(batch, {})
+    first = {key: float(row["advantages"][0]) for key, row in queue.rows.items()}
+    assert first["a_0_0"] == pytest.approx(0.5) and first["a_1_0"] == pytest.approx(-0.5)
+    assert first["a_2_0"] == 0.0
+    assert first["b_0_0"] == pytest.approx(1 / 3) and first["b_2_0"] == pytest.approx(-2 / 3)
+    assert queue.rows["a_2_0"]["response_mask"].sum() == queue.rows["a_2_0"]["loss_mask"].sum() == 0
+    assert queue.rows["a_0_0"]["response_mask"].sum() == 2
+
+
+def test_without_unverified_samples_nothing_changes(queue):
+    batch = fill(queue, {"a": [True, False]})
+    make_trainer(prompts=1, n=2)._compute_advantage(batch, {})
+    assert queue.rows["a_0_0"]["uid"] == "a"
+    assert float(queue.rows["a_0_0"]["advantages"][0]) == pytest.approx(0.5)
+
+
+def test_run_stops_when_too_many_are_unverified(queue):
+    batch = fill(queue, {"a": [True, None, None, None]})
+    with pytest.raises(LimitError, match=r"step 3: 75%.*server unreachable.*last checkpoint"):
+        make_trainer(prompts=1, n=4)._compute_advantage(batch, {})
+
+
+def test_run_stops_when_responses_never_come_back(queue):
+    batch = KVBatchMeta(partition_id="train", keys=["a_0_0"], tags=[{}])
+    with pytest.raises(InfrastructureError, match="3 of 4 responses never came back"):
+        make_trainer(prompts=1, n=4)._balance_batch(batch, metrics={})
+
+
+def test_a_few_missing_responses_are_left_to_verl(queue, monkeypatch):
+    base = KiminaTrainer.__mro__[1]
+    monkeypatch.setattr(base, "_balance_batch", lambda self, batch, **_: SimpleNamespace(balanced=batch))
+    batch = KVBatchMeta(partition_id="train", keys=["a_0_0", "a_1_0", "a_2_0"], tags=[{}] * 3)
+    assert make_trainer(prompts=1, n=4)._balance_batch(batch, metrics={}).balanced is batch
+
+
+def test_mask_accepts_an_empty_list(queue):
+    make_trainer(prompts=1, n=1)._mask([], "train")
+    assert queue.rows == {}

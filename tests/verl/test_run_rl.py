@@ -1,0 +1,122 @@
+"""Reinforcement learning end to end: real verl, real Ray, real Lean, killed and resumed."""
+
+import json
+import os
+import signal
+import tempfile
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from kimina.errors import InfrastructureError
+from kimina.experiment.compose import compose
+from kimina.metrics_log import MetricsLog
+from kimina.verl import checkpoints, launch, ray_session
+from kimina.verl.launch import run_rl
+
+STEPS = 4
+OVERRIDES = [
+    "loss=drgpo",
+    "reward=proof_only",
+    "verifier.workers=1",
+    "data.train_batch_size=4",
+    "data.max_prompt_length=64",
+    "data.max_response_length=24",
+    "actor_rollout_ref.rollout.n=4",
+    "actor_rollout_ref.rollout.val_kwargs.n=2",
+    "actor_rollout_ref.actor.optim.lr=1e-3",
+    f"trainer.total_training_steps={STEPS}",
+    "trainer.save_freq=2",
+    f"trainer.test_freq={STEPS}",
+]
+
+
+def ray_folders():
+    return {path for path in Path(tempfile.gettempdir()).glob("kr*") if path.is_dir()}
+
+
+def driver_of(out_dir):
+    """The driver is the one process of the run whose command names the run's spec."""
+    spec = str(out_dir / "driver.json")
+    [driver] = [process for process in ray_session._marked(ray_session.mark_of(out_dir)) if spec in process.cmdline()]
+    return driver
+
+
+def test_training_is_killed_resumed_and_exported(tiny_prover, tmp_path):
+    folders_before = ray_folders()
+    out_dir = tmp_path / "run"
+    config = compose(OVERRIDES)
+    events = []
+
+    def start(on_progress):
+        return run_rl(
+            config,
+            out_dir=out_dir,
+            model_path=tiny_prover / "model",
+            train_file=tiny_prover / "train.parquet",
+            val_file=tiny_prover / "val.parquet",
+            log_file=tmp_path / "rl.log",
+            on_progress=on_progress,
+        )
+
+    def kill_after_third_step(event):
+        events.append(event)
+        if event["event"] == "step" and event["step"] == 3:
+            driver_of(out_dir).send_signal(signal.SIGKILL)
+
+    with pytest.raises(InfrastructureError, match=r"(?s)signal 9.*rl\.log.*Run the same command again"):
+        start(kill_after_third_step)
+    assert ray_session._marked(ray_session.mark_of(out_dir)) == [], "processes of the run are left"
+    assert ray_folders() == folders_before, "a Ray folder is left"
+    assert [event["step"] for event in events] == [0, 1, 2, 3]
+    before = MetricsLog(out_dir / "metrics.jsonl").read()
+    first_prompts = {row["step"]: row for row in before}
+
+    events.clear()
+    model_folder = start(events.append)
+    assert ray_session._marked(ray_session.mark_of(out_dir)) == []
+    assert ray_folders() == folders_before
+
+    assert events[0] == {"event": "start", "step": 2, "total": STEPS}, "the checkpoint of step 2 is gone on from"
+    assert [event["step"] for event in events[1:]] == [3, 4]
+    rows = [json.loads(line) for line in (out_dir / "metrics.jsonl").read_text().splitlines()]
+    assert [row["step"] for row in rows] == [1, 2, 3, 4], "one line a step, none twice"
+    assert rows[:2] == before[:2]
+    # the repeated step has the same weights, prompts and seeds as the lost one
+    assert rows[2]["reward"] == first_prompts[3]["reward"]
+    assert rows[2]["response_tokens"] == first_prompts[3]["response_tokens"]
+
+    for row in rows:
+        assert row["samples"] == 16 and row["missing"] == 0
+        assert sum(row["verdicts"].values()) == 16
+        assert sum(row["groups"].values()) == pytest.approx(1)
+        assert row["learning_rate"] == pytest.approx(1e-3)
+        # the rollout engine's log-probabilities are the trainer's own
+        assert abs(row["policy_kl"]) < 1e-4
+    assert any(0 < row["proof_rate"] < 1 for row in rows), "the tiny prover should prove some and miss some"
+    assert any(row["grad_norm"] > 0 for row in rows)
+    sample = json.loads((out_dir / "samples" / "000004.jsonl").read_text().splitlines()[0])
+    assert {"statement", "prompt", "response", "score", "verdict", "violations"} <= sample.keys()
+    assert [row["step"] for row in MetricsLog(out_dir / "validation.jsonl").read()] == [4]
+
+    root = out_dir / "checkpoints"
+    assert checkpoints.complete_steps(root) == [2, 4]
+    trained, original = (load_file(folder / "model.safetensors") for folder in (model_folder, tiny_prover / "model"))
+    assert all(tensor.dtype == torch.float32 for tensor in trained.values())
+    assert any(not torch.equal(trained[name], original[name]) for name in trained)
+
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(model_folder)
+    assert AutoTokenizer.from_pretrained(model_folder).eos_token_id == model.config.eos_token_id
+
+    merged = checkpoints.merge_shards(root, 4, tmp_path / "merged")
+    merged_state = load_file(next(merged.glob("*.safetensors")))
+    assert all(torch.equal(merged_state[name], trained[name].to(torch.bfloat16)) for name in trained)
+
+    again = start(lambda event: pytest.fail(f"a finished run trained again: {event}"))
+    assert again == model_folder
+    assert os.environ.get(ray_session.MARK) is None
+    assert launch.MODEL == model_folder.name
