@@ -11,10 +11,7 @@ from pathlib import Path
 from kimina.durable import read_json, write_json
 from kimina.experiment.artifact import artifacts_below
 
-KEPT = (
-    *("schema", "hash", "config", "command", "seeds", "parents", "sft", "files"),
-    *("packages", "python", "finished", "seconds"),
-)
+KEPT = ("schema", "hash", "config", "seeds", "parents", "sft", "files", "packages", "python", "finished")
 
 
 def main(folder: Path, target: Path) -> int:
@@ -27,7 +24,9 @@ def main(folder: Path, target: Path) -> int:
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(folder / "model", target / "model")
     kept = {key: manifest[key] for key in KEPT if key in manifest}
-    write_json(target / "manifest.json", kept | {"data_fingerprint": data.manifest()["data_fingerprint"]})
+    command = f"python run.py stage=sft sft.prepared=null seed={manifest['seeds']['seed']}"
+    fingerprint = data.manifest()["data_fingerprint"]
+    write_json(target / "manifest.json", kept | {"command": command, "data_fingerprint": fingerprint})
     return 0
 
 

@@ -4,6 +4,7 @@ Its output and that of all Ray processes goes where its parent put it. It ends, 
 its standard input closes.
 """
 
+import _thread
 import os
 import signal
 import sys
@@ -40,12 +41,13 @@ def _ours(error: BaseException) -> KiminaError | None:
 
 
 def _end_with_parent(out_dir: Path) -> None:
-    """Send this process SIGTERM when the parent is gone, and clear everything away by force when that takes too long."""
+    """End this process in order when its standard input closes, and by force when that takes too long."""
 
     def watch() -> None:
         while os.read(0, 1):
             continue
-        os.kill(os.getpid(), signal.SIGTERM)
+        # not a real signal: Ray's handler for those ends the process before anything is cleaned up
+        _thread.interrupt_main(signal.SIGTERM)
         time.sleep(_PATIENCE_S)
         ray_session.close_session(out_dir)
         os._exit(143)

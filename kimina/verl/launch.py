@@ -24,7 +24,7 @@ from kimina.verl.emit import CHECKPOINTS, emit_trainer_config
 
 MODEL = "hf"
 _POLL_S = 0.25
-_PATIENCE_S = 20.0
+_PATIENCE_S = 30.0
 
 
 def run_rl(
@@ -171,14 +171,12 @@ def _watch(driver: subprocess.Popen, out_dir: Path, on_progress: Callable[[dict[
 
 
 def _stop(driver: subprocess.Popen) -> None:
-    """End the driver, in order if it still runs."""
+    """End the driver; it ends in order when its standard input closes."""
     driver.stdin.close()
-    if driver.poll() is None:
-        driver.terminate()
-        try:
-            driver.wait(_PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            driver.kill()
+    try:
+        driver.wait(_PATIENCE_S)
+    except subprocess.TimeoutExpired:
+        driver.kill()
     driver.wait()
 
 

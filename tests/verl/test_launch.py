@@ -73,7 +73,8 @@ def test_driver_ends_when_its_parent_is_gone(tmp_path):
     spec = write_json(tmp_path / "spec.json", {"out_dir": str(tmp_path), "error_file": str(tmp_path / "error.json")})
     code = (
         "import sys, threading, kimina.verl.driver as driver\n"
-        "driver.run = lambda spec: threading.Event().wait()\n"
+        "event = threading.Event()\n"
+        "driver.run = lambda spec: [event.wait(0.01) for _ in range(10**6)]\n"
         "sys.exit(driver.main())"
     )
     driver = subprocess.Popen([sys.executable, "-c", code, str(spec)], stdin=subprocess.PIPE)
