@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -33,10 +32,6 @@ OVERRIDES = [
 ]
 
 
-def ray_folders():
-    return {path for path in Path(tempfile.gettempdir()).glob("kr*") if path.is_dir()}
-
-
 def driver_of(out_dir):
     """The driver is the one process of the run whose command names the run's spec."""
     spec = str(out_dir / "driver.json")
@@ -45,10 +40,9 @@ def driver_of(out_dir):
 
 
 def test_training_is_killed_resumed_and_exported(tiny_prover, tmp_path):
-    folders_before = ray_folders()
     out_dir = tmp_path / "run"
     config = compose(OVERRIDES)
-    events = []
+    events, ray_folders = [], set()
 
     def start(on_progress):
         return run_rl(
@@ -61,23 +55,27 @@ def test_training_is_killed_resumed_and_exported(tiny_prover, tmp_path):
             on_progress=on_progress,
         )
 
-    def kill_after_third_step(event):
+    def watch(event):
         events.append(event)
+        ray_folders.add(Path(json.loads((out_dir / "ray_session.json").read_text())["folder"]))
+
+    def kill_after_third_step(event):
+        watch(event)
         if event["event"] == "step" and event["step"] == 3:
             driver_of(out_dir).send_signal(signal.SIGKILL)
 
     with pytest.raises(InfrastructureError, match=r"(?s)signal 9.*rl\.log.*Run the same command again"):
         start(kill_after_third_step)
     assert ray_session._marked(ray_session.mark_of(out_dir)) == [], "processes of the run are left"
-    assert ray_folders() == folders_before, "a Ray folder is left"
+    assert len(ray_folders) == 1 and not any(folder.exists() for folder in ray_folders), "a Ray folder is left"
     assert [event["step"] for event in events] == [0, 1, 2, 3]
     before = MetricsLog(out_dir / "metrics.jsonl").read()
     first_prompts = {row["step"]: row for row in before}
 
     events.clear()
-    model_folder = start(events.append)
+    model_folder = start(watch)
     assert ray_session._marked(ray_session.mark_of(out_dir)) == []
-    assert ray_folders() == folders_before
+    assert len(ray_folders) == 2 and not any(folder.exists() for folder in ray_folders)
 
     assert events[0] == {"event": "start", "step": 2, "total": STEPS}, "the checkpoint of step 2 is gone on from"
     assert [event["step"] for event in events[1:]] == [3, 4]

@@ -25,8 +25,8 @@ REMARK_RATE = 0.4
 def answer(problem: Problem, proof: Sequence[str], rng: random.Random) -> str:
     """Return an answer that gives ``proof``; ``rng`` draws the wording and the number of remarks.
 
-    The blocks together hold every line of the proof. A proof of fewer than three lines is shown together with
-    the statement, so that each block has three lines and the blocks cover the final code.
+    The blocks together hold every line of the proof. A proof of fewer than three different lines is shown together
+    with the statement: coverage counts different lines, and the statement is one of them.
     """
     lines = [f"  {line}" for line in proof]
     count = len(lines)
@@ -36,7 +36,8 @@ def answer(problem: Problem, proof: Sequence[str], rng: random.Random) -> str:
         first, second = [problem.statement, *lines], [*lines, "  done"]
     else:
         cut = max(3, count - 3)
-        first, rest = lines[:cut], lines[cut:]
+        shown = [problem.statement] if len(set(lines)) < 3 else []
+        first, rest = [*shown, *lines[:cut]], lines[cut:]
         second = rest if len(rest) >= 3 else [*lines[-2:], "  done"]
     return "\n".join(
         [
