@@ -32,7 +32,8 @@ def _ours(error: BaseException) -> KiminaError | None:
     seen: set[int] = set()
     current: BaseException | None = error
     while current is not None and id(current) not in seen:
-        if isinstance(current, KiminaError):
+        # Ray's wrapper is of a class made on the spot that also derives from ours; only the error itself is wanted
+        if type(current) in _KINDS.values():
             return current
         seen.add(id(current))
         # Ray keeps a task's own exception in `cause`

@@ -8,17 +8,32 @@ from kimina.data.nano.build import CELLS, build_splits
 from kimina.errors import UserError
 
 
-def test_the_shipped_counts(splits):
+def test_the_shipped_counts(splits, recipe):
     assert len(splits.test) == 244
     assert len({problem.statement for problem in splits.train}) == len(splits.train) >= 5000
     assert len({problem.normal_form for problem in splits.train}) >= 4000
-    assert len(splits.dev) == 244
+    assert len(splits.dev) == recipe["dev_count"] >= 2 * len(CELLS)
+
+
+def forms(part):
+    return {problem.normal_form for problem in part}
 
 
 def test_splits_are_disjoint_after_normalisation(splits):
-    train, dev, test = ({problem.normal_form for problem in part} for part in (splits.train, splits.dev, splits.test))
+    train, dev, test = forms(splits.train), forms(splits.dev), forms(splits.test)
     assert (len(train & dev), len(train & test), len(dev & test)) == (0, 0, 0)
-    assert (len(dev), len(test)) == (len(splits.dev), len(splits.test))
+
+
+def test_levels_that_share_a_normal_form_do_not_join_two_splits():
+    # With this seed, three development theorems of one level were test theorems of another.
+    splits = build_splits(1, 8000, 244, 244)
+    assert not forms(splits.dev) & forms(splits.test)
+
+
+def test_held_out_statements_are_distinct_and_of_distinct_forms_within_a_cell(splits):
+    for part in (splits.dev, splits.test):
+        assert len({problem.statement for problem in part}) == len(part)
+        assert len({(problem.family, problem.level, problem.normal_form) for problem in part}) == len(part)
 
 
 def test_held_out_cells_differ_by_one_at_most(splits):

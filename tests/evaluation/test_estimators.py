@@ -116,7 +116,7 @@ def test_a_million_samples_take_less_than_a_second():
 
     generator = np.random.default_rng(0)
     successes = generator.integers(0, 65, size=1_000_000 // 64)
-    started = time.perf_counter()
+    started = time.process_time()
     for k in (1, 8, 64):
         mean_pass_at_k([(64, int(c)) for c in successes], k)
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 1.0

@@ -104,7 +104,7 @@ def test_a_plan_of_the_nano_experiment_for_people():
     code, out, err = run("stage=plan")
     assert (code, err) == (0, "")
     assert "24 prompts x 8 = 192" in out and "warm start" in out and "assumption" in out
-    assert "actor_rollout_ref.actor.optim.lr = 0.0004  (verl: 1e-06)" in out
+    assert "actor_rollout_ref.actor.optim.lr = 0.0015  (verl: 1e-06)" in out
 
 
 def test_the_server_rate_decides_whether_verification_keeps_up():

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from ray.exceptions import RayTaskError
 
 from kimina.durable import write_json
 from kimina.errors import InfrastructureError, LimitError, UserError
@@ -33,8 +34,9 @@ def test_errors_cross_the_process_boundary_with_their_kind():
 
 
 def test_our_error_is_found_below_rays_wrapping():
-    wrapped = RuntimeError("ray task failed")
-    wrapped.cause = LimitError("too many")
+    wrapped = RayTaskError("run", "a remote traceback", LimitError("too many")).as_instanceof_cause()
+    assert isinstance(wrapped, LimitError), "Ray's wrapper is an instance of the cause's class"
+    assert type(_ours(wrapped)) is LimitError and str(_ours(wrapped)) == "too many"
     outer = ValueError("outer")
     outer.__cause__ = wrapped
     assert str(_ours(outer)) == "too many"

@@ -3,7 +3,7 @@
 import itertools
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 from kimina.data.nano.families import FAMILIES, LEVELS
@@ -35,8 +35,8 @@ def draw(seed: int) -> Iterator[Problem]:
 def build_splits(seed: int, train_count: int, dev_count: int, test_count: int) -> Splits:
     """Return splits of the wanted sizes, with distinct statements.
 
-    The held-out splits take one problem for each of their normal forms, in turn over the cells, so that the
-    counts of two cells differ by one at most; every other statement of a held-out form is dropped.
+    The held-out splits take problems in turn over the cells, so that the counts of two cells differ by one at most,
+    and of a normal form one problem a cell; every other statement of a held-out form is dropped.
 
     Raises:
         UserError: a cell has too few normal forms for the held-out splits.
@@ -49,8 +49,8 @@ def build_splits(seed: int, train_count: int, dev_count: int, test_count: int) -
         by_cell[problem.family, problem.level].setdefault(problem.normal_form, problem)
     rng = random.Random(f"nano-splits-{seed}")
     queues = {cell: rng.sample(list(by_cell[cell].values()), len(by_cell[cell])) for cell in CELLS}
-    test = _take(queues, test_count)
-    dev = _take(queues, dev_count)
+    test = _take(queues, test_count, frozenset())
+    dev = _take(queues, dev_count, {problem.normal_form for problem in test})
     held_out = {problem.normal_form for problem in [*test, *dev]}
     train: dict[str, Problem] = {}
     for problem in itertools.chain(pool, source):
@@ -61,9 +61,12 @@ def build_splits(seed: int, train_count: int, dev_count: int, test_count: int) -
     return Splits(train=list(train.values()), dev=dev, test=test)
 
 
-def _take(queues: dict[tuple[str, int], list[Problem]], count: int) -> list[Problem]:
+def _take(queues: dict[tuple[str, int], list[Problem]], count: int, elsewhere: Set[str]) -> list[Problem]:
+    """Take ``count`` problems in turn over the cells, none of a normal form in ``elsewhere``: two levels may share one."""
     taken: list[Problem] = []
     for cell in itertools.islice(itertools.cycle(CELLS), count):
+        while queues[cell] and queues[cell][-1].normal_form in elsewhere:
+            queues[cell].pop()
         if not queues[cell]:
             family, level = cell
             raise UserError(

@@ -2,6 +2,7 @@
 
 from kimina.data.nano.recipe import prepare_nano
 from kimina.experiment.artifact import Artifact
+from kimina.experiment.environment import usable_cores
 from kimina.experiment.stages.run_context import RunContext
 from kimina.lean.verifier import make_verifier
 
@@ -18,7 +19,7 @@ def make(context: RunContext, artifact: Artifact) -> None:
     total = recipe["train_count"] + recipe["dev_count"] + recipe["test_count"]
     # The reference proofs of the nano task are proofs for the embedded Lean, whatever judges the model's.
     with (
-        make_verifier({"name": "embedded", "workers": 2}) as verifier,
+        make_verifier({"name": "embedded", "workers": usable_cores()}) as verifier,
         context.progress.stage("data: checking reference proofs", total, "proofs") as shown,
     ):
         summary = prepare_nano(recipe, verifier, artifact.folder, lambda done, _: shown.update(done))

@@ -14,6 +14,7 @@ from kimina.data.prompts import read_rows
 from kimina.errors import InfrastructureError
 from kimina.evaluation import EvalResult, Outcome, append_outcomes, read_outcomes
 from kimina.experiment.artifact import Artifact
+from kimina.experiment.environment import usable_cores
 from kimina.experiment.progress import StageProgress
 from kimina.experiment.stages.run_context import RunContext
 from kimina.generation import Completion, make_generator
@@ -26,6 +27,7 @@ from kimina.reward.settings import RewardSettings
 SAMPLES = "samples.jsonl"
 # Problems decoded with one seed. A fixed number, so that an evaluation that was interrupted draws the same samples.
 PORTION = 61
+MOST_PROCESSES = 8
 
 
 def make_before(context: RunContext, artifact: Artifact) -> None:
@@ -53,7 +55,8 @@ def _evaluate(context: RunContext, artifact: Artifact, model: Path | str, title:
         if not all(row["extra_info"]["problem_id"] in finished for row in portion)
     ]
     on_gpu = context.resolved["rollout"]["name"] == "vllm"
-    engine = {"engine": "vllm", "dtype": "bfloat16"} if on_gpu else {"engine": "cpu", "processes": 2, "batch_rows": 512}
+    on_cpu = {"engine": "cpu", "processes": min(usable_cores(), MOST_PROCESSES), "batch_rows": 512}
+    engine = {"engine": "vllm", "dtype": "bfloat16"} if on_gpu else on_cpu
     with (
         context.progress.stage(title, len(rows) * settings["samples"], "samples") as shown,
         make_verifier(context.resolved["verifier"]) as verifier,
