@@ -38,6 +38,11 @@ GROUPS: dict[str, str] = {
 }
 
 
+def from_repository(path: str) -> Path:
+    """Return where a path of the shipped configuration lies: relative ones start at the repository's root."""
+    return REPOSITORY / Path(path).expanduser()
+
+
 @cache
 def verl_config_folder() -> Path:
     """Return verl's folder ``trainer/config`` without importing verl.

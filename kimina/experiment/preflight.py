@@ -11,7 +11,7 @@ from kimina.errors import UserError
 from kimina.experiment.complaint import complaint, nearest_first, replaced
 from kimina.experiment.keys import all_rules, is_known, is_open, leaves, reward_profile, unknown_key
 from kimina.experiment.losses_set import half_set_losses
-from kimina.experiment.options import TABLES, table_names
+from kimina.experiment.options import TABLES, from_repository, table_names
 
 GROUP_RELATIVE = frozenset({"grpo", "grpo_passk", "grpo_vectorized", "gdpo", "rloo", "rloo_vectorized"})
 LR = "actor_rollout_ref.actor.optim.lr"
@@ -232,8 +232,11 @@ def _check_files(tree: Mapping[str, Any]) -> None:
                 continue
             if not isinstance(text, str) or not text.strip():
                 raise complaint(f"{key}={text!r}: not a path.")
-            if "://" not in text and not Path(text).expanduser().exists():
-                raise complaint(f"{key}={text}: there is no such file or folder (looked in {Path.cwd()}).")
+            if "://" in text:
+                continue
+            path = from_repository(text) if key == "sft.prepared" else Path.cwd() / Path(text).expanduser()
+            if not path.exists():
+                raise complaint(f"{key}={text}: there is no such file or folder (looked for {path}).")
 
 
 def _odd_but_possible(tree: Mapping[str, Any]) -> Iterator[str]:

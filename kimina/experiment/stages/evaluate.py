@@ -55,7 +55,8 @@ def _evaluate(context: RunContext, artifact: Artifact, model: Path | str, title:
         if not all(row["extra_info"]["problem_id"] in finished for row in portion)
     ]
     on_gpu = context.resolved["rollout"]["name"] == "vllm"
-    on_cpu = {"engine": "cpu", "processes": min(usable_cores(), MOST_PROCESSES), "batch_rows": 512}
+    on_cpu = {"engine": "cpu", "processes": min(usable_cores(), MOST_PROCESSES)}
+    on_cpu["batch_rows"] = settings["batch_size"]
     engine = {"engine": "vllm", "dtype": "bfloat16"} if on_gpu else on_cpu
     with (
         context.progress.stage(title, len(rows) * settings["samples"], "samples") as shown,

@@ -9,10 +9,10 @@ from kimina.data.nano.recipe import problem_splits
 from kimina.durable import read_json
 from kimina.errors import UserError
 from kimina.experiment.artifact import Artifact
+from kimina.experiment.options import from_repository
 from kimina.experiment.stages.run_context import RunContext
 
 MODEL = "model"
-_ROOT = Path(__file__).resolve().parents[3]
 _REMEDY = "Restore {folder}, or type sft.prepared=null to train one."
 
 
@@ -55,7 +55,7 @@ def _take_prepared(context: RunContext, artifact: Artifact) -> bool:
     prepared = context.resolved["sft"]["prepared"]
     if prepared is None:
         return False
-    folder = Path(prepared) if Path(prepared).is_absolute() else _ROOT / prepared
+    folder = from_repository(prepared)
     if not (folder / "manifest.json").exists():
         raise UserError(
             f"sft.prepared={prepared}: {folder} holds no warm start (manifest.json is missing).\n"
