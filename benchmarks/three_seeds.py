@@ -13,7 +13,7 @@ from kimina.experiment.compose import compose, resolved
 from kimina.experiment.stages.graph import build_graph
 from kimina.tables import seeds
 
-SEEDS = (1, 2, 3)
+SEEDS = (0, 1, 2)
 
 
 def main(overrides: list[str]) -> int:
