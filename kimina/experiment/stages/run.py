@@ -1,6 +1,5 @@
 """Run the stages that a command asks for: reuse what is finished, resume what isn't."""
 
-import shlex
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ from kimina.experiment.artifact import Artifact
 from kimina.experiment.chatter import QuietTerminal
 from kimina.experiment.progress import Progress
 from kimina.experiment.stages import data, evaluate, rl, table, warm_start
-from kimina.experiment.stages.graph import Graph, build_graph
+from kimina.experiment.stages.graph import build_graph
 from kimina.experiment.stages.run_context import RunContext
 
 
@@ -81,11 +80,3 @@ _WORK: dict[str, Callable[[RunContext], list[Artifact]]] = {
     "eval": _eval,
     "table": _table,
 }
-
-
-def command_line(overrides: list[str]) -> str:
-    """Return the command that makes this run again."""
-    return shlex.join(["python", "run.py", *overrides])
-
-
-__all__ = ["Graph", "build_graph", "command_line", "run_stages"]
