@@ -10,6 +10,7 @@ import json
 import math
 import numbers
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 from kimina.errors import InfrastructureError
 
 TEMPORARY_SUFFIX = ".part"
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 # mkstemp makes private files; a result should be as readable as any other file that the user makes. The mask can only be
 # read by setting it, which is safe at import, before there are threads.
@@ -27,7 +29,12 @@ os.umask(_UMASK)
 
 def to_json(value: Any, *, indent: int | None = None) -> str:
     """Return ``value`` as strict JSON: numbers of numpy are taken, and NaN or infinity become null (undefined)."""
-    return json.dumps(_plain(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    plain = _plain(value)
+    text = json.dumps(plain, indent=indent, ensure_ascii=False, allow_nan=False)
+    if not text.isascii() and _SURROGATE.search(text):
+        # Half of a surrogate pair has no UTF-8; escaped it is JSON that every reader takes.
+        return json.dumps(plain, indent=indent, ensure_ascii=True, allow_nan=False)
+    return text
 
 
 def _plain(value: Any) -> Any:
@@ -49,7 +56,12 @@ def _plain(value: Any) -> Any:
 
 
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
-    """Replace the file at ``path`` in one step, making its folder where it is missing.
+    """Replace the file at ``path`` in one step; see `write_chunks`."""
+    return write_chunks(path, [content])
+
+
+def write_chunks(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> Path:
+    """Replace the file at ``path`` by the joined ``chunks`` in one step, making its folder where it is missing.
 
     Raises:
         InfrastructureError: the file could not be written (no space, no permission); an earlier file is unchanged.
@@ -61,7 +73,8 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> Path:
         descriptor, temporary = tempfile.mkstemp(prefix=f".{target.name}.", suffix=TEMPORARY_SUFFIX, dir=target.parent)
         with os.fdopen(descriptor, "wb") as file:
             os.fchmod(file.fileno(), 0o666 & ~_UMASK)
-            file.write(content)
+            for chunk in chunks:
+                file.write(chunk)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)

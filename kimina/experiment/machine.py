@@ -33,6 +33,9 @@ def check_machine(tree: Mapping[str, Any], plan: Plan) -> Iterator[str]:
     """
     if tree["stage"]["name"] in ("data", "table"):
         return  # these run anywhere; what a table depends on is usually there already
+    if tree["stage"]["name"] == "score":
+        _check_lean(tree)
+        return
     stages = set(plan.stages)
     if "rl" in stages:
         _check_gpus(tree)

@@ -48,14 +48,15 @@ class KiminaServerVerifier(RememberingVerifier):
     ``urls`` are asked in turn. ``timeout_s`` is Lean's time for one proof, ``batch_size`` the largest number of
     proofs in a request, ``concurrency`` the number of requests under way. The key, if the server wants one, is read
     from the environment variable ``api_key_env``. ``lean_version`` is what the servers are said
-    to run (for the cache and the record); ``proofs_per_second`` is for planning only.
+    to run (for the cache and the record); ``proofs_per_second`` is for planning only. With ``goals`` the servers are
+    asked for info trees, which give an error message the goals before it; that costs them time and the network bytes.
 
     Raises ``UserError`` for settings that cannot work. A server that cannot be reached is no error here.
     """
 
     OPTIONS = (
         "urls", "timeout_s", "batch_size", "concurrency", "api_key_env", "lean_version", "proofs_per_second",
-        "cache_size",
+        "cache_size", "goals",
     )  # fmt: skip
 
     def __init__(
@@ -68,6 +69,7 @@ class KiminaServerVerifier(RememberingVerifier):
         lean_version: str | None = None,
         proofs_per_second: float | None = None,
         cache_size: int = 50_000,
+        goals: bool = False,
         first_pause_s: float = _FIRST_PAUSE_S,
     ) -> None:
         positive(timeout_s=timeout_s, batch_size=batch_size, concurrency=concurrency)
@@ -81,6 +83,7 @@ class KiminaServerVerifier(RememberingVerifier):
         self._timeout_s = timeout_s
         self._batch_size = batch_size
         self._first_pause_s = first_pause_s
+        self._tree = "tactics" if goals else None
         self._client = import_kimina_client()
         # It logs every failed try as an error; what became of a proof is said once, in its result.
         logging.getLogger("kimina-client").setLevel(logging.CRITICAL)
@@ -166,7 +169,7 @@ class KiminaServerVerifier(RememberingVerifier):
         imports = sum(line.startswith("import ") for line in self.header.splitlines())
         sent = [self._client.Snippet(id=id_, code=snippet.text) for id_, snippet in zip(ids, snippets, strict=True)]
         try:
-            response = await client.api_check(sent, timeout=math.ceil(self._timeout_s))
+            response = await client.api_check(sent, timeout=math.ceil(self._timeout_s), infotree=self._tree)
         except (httpx.HTTPError, RuntimeError, ValueError, ValidationError) as error:
             # RuntimeError is how the client reports that its tries are used up, ValueError that the answer is no JSON.
             return [self._unverified(request, f"{client.api_url}: {error}"[:300]) for request in batch]

@@ -8,6 +8,7 @@ refused beforehand: see ``refuse_text``.
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from kimina.lean.goals import GoalsBefore
 from kimina.lean.judge import Judgement, judge, read_report
 from kimina.lean.metaprogramming import find_metaprogramming
 from kimina.lean.snippet import Snippet, compose, split_imports
@@ -59,18 +60,21 @@ def judge_messages(
     seconds: float,
     lean_version: str,
     sorries: int = 0,
+    tree: Any = None,
 ) -> CheckResult:
     """Judge Lean's messages (JSON objects with ``severity``, ``pos``, ``endPos``, ``data``) about a composed text.
 
     Lines of ``pos`` are counted as in ``first_line`` (where the model's text starts) and ``query_line`` (where our
     query stands; ``None``: nothing was asked, and a missing report is no objection). ``sorries`` is the number of holes
-    that the server listed. A message that cannot be read makes the answer ``UNVERIFIED``.
+    that the server listed, ``tree`` its info tree, if there is one: it gives errors their goals. A message that cannot
+    be read makes the answer ``UNVERIFIED``.
     """
     messages: list[Message] = []
     axioms: tuple[str, ...] | None = None
     undeclared = False
+    goals_before = GoalsBefore(tree)
     for entry in raw:
-        message = read_message(entry, first_line)
+        message = read_message(entry, first_line, goals_before)
         if message is None:
             return unverified(request, f"a message that cannot be read: {entry!r}"[:300], seconds, lean_version)
         at_query = query_line is not None and message.line == query_line - first_line + 1 and message.column == 0
@@ -137,10 +141,13 @@ def judge_reply(
         seconds=seconds,
         lean_version=lean_version,
         sorries=len(response.get("sorries") or []),
+        tree=response.get("infotree"),
     )
 
 
-def read_message(raw: Mapping[str, Any], first_line: int) -> Message | None:
+def read_message(
+    raw: Mapping[str, Any], first_line: int, goals_before: GoalsBefore | None = None
+) -> Message | None:
     """A message with lines counted in the model's own text; ``None`` when it is not one of Lean's."""
     severity, position, text = _SEVERITIES.get(str(raw.get("severity"))), raw.get("pos"), raw.get("data")
     if severity is None or not isinstance(position, Mapping) or not isinstance(text, str):
@@ -148,7 +155,8 @@ def read_message(raw: Mapping[str, Any], first_line: int) -> Message | None:
     end = raw.get("endPos") or {}
     shift = first_line - 1
     end_line = end["line"] - shift if "line" in end else None
-    return Message(severity, position["line"] - shift, position["column"], end_line, end.get("column"), text)
+    goals = goals_before.at(position["line"], position["column"]) if goals_before and severity == "error" else ()
+    return Message(severity, position["line"] - shift, position["column"], end_line, end.get("column"), text, goals)
 
 
 def unverified(request: CheckRequest, detail: str, seconds: float, lean_version: str) -> CheckResult:

@@ -36,7 +36,8 @@ class Message:
     """One message of Lean about the model's text.
 
     Lines are counted from 1 in the model's own text (header lines are not counted), columns from 0 in code points.
-    ``severity`` is ``error``, ``warning`` or ``info``. The end is ``None`` where Lean gives none.
+    ``severity`` is ``error``, ``warning`` or ``info``. The end is ``None`` where Lean gives none. ``goals`` are those
+    before the tactic at this place, where the verifier was asked for them and knows them.
     """
 
     severity: str
@@ -45,6 +46,7 @@ class Message:
     end_line: int | None
     end_column: int | None
     text: str
+    goals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,17 @@ def build_model(architecture: Mapping, tokenizer: "PreTrainedTokenizerBase", see
     """Return a randomly initialised Qwen3 model.
 
     ``architecture`` holds ``hidden_size``, ``layers``, ``heads``, ``kv_heads``, ``head_dim``, ``intermediate_size``,
-    ``max_positions``, ``rope_theta``, ``init_std`` and ``qk_norm`` (the initial weight of the query and key norms;
-    above 1 it sharpens attention from the start, which shortens the plateau before copying is learnt).
+    ``max_positions``, ``rope_theta``, ``init_std``, ``qk_norm`` (the initial weight of the query and key norms; above 1
+    it sharpens attention from the start) and ``copy_strength`` (above 0 the model starts with an induction circuit
+    whose outputs are scaled by it).
+
+    Raises:
+        UserError: the model is too small for the circuit.
     """
     import torch
     from transformers import Qwen3Config, Qwen3ForCausalLM
+
+    from kimina.sft.induction_circuit import install_induction_circuit
 
     torch.manual_seed(seed)
     config = Qwen3Config(
@@ -41,6 +47,8 @@ def build_model(architecture: Mapping, tokenizer: "PreTrainedTokenizerBase", see
         for layer in model.model.layers:
             layer.self_attn.q_norm.weight.fill_(architecture["qk_norm"])
             layer.self_attn.k_norm.weight.fill_(architecture["qk_norm"])
+    if architecture["copy_strength"]:
+        install_induction_circuit(model, architecture["copy_strength"], seed)
     model.generation_config.eos_token_id = tokenizer.eos_token_id
     model.generation_config.pad_token_id = tokenizer.pad_token_id
     return model

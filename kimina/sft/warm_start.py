@@ -31,27 +31,19 @@ def corpus(problems: Sequence[Problem], seed: int) -> list[str]:
     return texts
 
 
-def examples(problems: Sequence[Problem], tokenizer, settings: Mapping, seed: int) -> tuple[list[dict[str, list[int]]], int]:
-    """Return tokenised worked answers and how many of them belong to the main phase; the rest is the finish.
+def examples(problems: Sequence[Problem], tokenizer, settings: Mapping, seed: int) -> list[dict[str, list[int]]]:
+    """Return tokenised worked answers in the order of training.
 
     Rows are batched by length within shards; only the answer's tokens carry loss. Every pass over the problems draws
-    new wording and new mistakes. The finish has a teacher of its own (``finish_wrong_choice_rate``).
+    new wording and new mistakes.
     """
     rng = random.Random(f"worked-answers-{seed}")
-    main = _passes(problems, tokenizer, settings, settings["epochs"], settings["wrong_choice_rate"], rng)
-    finish = _passes(problems, tokenizer, settings, settings["finish_epochs"], settings["finish_wrong_choice_rate"], rng)
-    return main + finish, len(main)
-
-
-def _passes(
-    problems: Sequence[Problem], tokenizer, settings: Mapping, epochs: float, wrong_choice_rate: float, rng: random.Random
-) -> list[dict[str, list[int]]]:
-    batch = settings["batch_size"]
+    epochs, batch = settings["epochs"], settings["batch_size"]
     rows: list[dict[str, list[int]]] = []
     for pass_index in range(math.ceil(epochs)):
         share = min(1.0, epochs - pass_index)
         chosen = rng.sample(list(problems), int(share * len(problems)))
-        drawn = [_example(problem, tokenizer, wrong_choice_rate, rng) for problem in chosen]
+        drawn = [_example(problem, tokenizer, settings["wrong_choice_rate"], rng) for problem in chosen]
         drawn = [row for row in drawn if len(row["input_ids"]) <= settings["max_length"]]
         for start in range(0, len(drawn), SHARD * batch):
             shard = sorted(drawn[start : start + SHARD * batch], key=lambda row: len(row["input_ids"]))
@@ -105,22 +97,16 @@ def train_warm_start(
         torch.set_num_threads(settings["threads"])
     tokenizer = train_tokenizer(corpus(problems[: settings["tokenizer_problems"]], seed), settings["vocab_size"])
     model = build_model(architecture, tokenizer, seed)
-    rows, main_rows = examples(problems, tokenizer, settings, seed)
+    rows = examples(problems, tokenizer, settings, seed)
     if not rows:
         raise UserError(
             f"sft.max_length={settings['max_length']}: every worked answer is longer; choose a larger one, e.g. sft.max_length=384"
         )
     total = math.ceil(len(rows) / settings["batch_size"])
     optimizer = MuonWithAdamW(model, muon_lr=settings["muon_lr"], lr=settings["lr"])
-    main_steps = math.ceil(main_rows / settings["batch_size"])
-
-    def factor(step: int) -> float:
-        if step < main_steps:
-            return learning_rate_factor(step, main_steps, settings["warmup_steps"])
-        finish = learning_rate_factor(step - main_steps, total - main_steps, settings["warmup_steps"])
-        return settings["finish_lr_share"] * finish
-
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+    scheduler = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: learning_rate_factor(step, total, settings["warmup_steps"])
+    )
 
     backbone = torch.compile(model.model, dynamic=True) if settings["compile"] else model.model
 

@@ -37,9 +37,10 @@ class Judge:
         )
         return cls(scorer, make_verifier(settings["verifier"]), settings["think_in_prompt"])
 
-    async def judge(self, statement: str, response: str) -> dict[str, Any]:
+    async def judge(self, statement: str, response: str, turn: int = 1) -> dict[str, Any]:
         """Return the reward of a response and what led to it; every response gets the same keys.
 
+        ``turn`` is the response's place among the model's own turns: 1 for a first attempt, 2 for its correction.
         ``score`` is what verl trains on. A response that nobody could judge has score 0 and ``unverified`` 1: the
         trainer takes it out of the update.
         """
@@ -57,6 +58,8 @@ class Judge:
             "verdict": NOT_CHECKED if verdict is None else verdict.value,
             "violation": report.first or "",
             "violations": json.dumps(report.violations),
+            "measures": json.dumps({code: report.measures[code] for code in report.violations}),
+            "turn": turn,
             "verifier_seconds": seconds,
             "verifier_detail": detail,
         }
@@ -68,12 +71,13 @@ _judges: dict[str, Judge] = {}
 async def compute_score(
     data_source: str, solution_str: str, ground_truth: str, extra_info: Any = None, *, settings: Any, **_other: Any
 ) -> dict[str, Any]:
-    """verl's entry; ``ground_truth`` is the statement's text."""
+    """verl's entry; ``ground_truth`` is the statement's text, ``extra_info["turn"]`` the turn where it isn't the first."""
     plain = _plain(settings)
     key = json.dumps(plain, sort_keys=True)
     if key not in _judges:
         _judges[key] = Judge.from_settings(plain)
-    return await _judges[key].judge(ground_truth, solution_str)
+    turn = int(extra_info["turn"]) if extra_info is not None and "turn" in extra_info else 1
+    return await _judges[key].judge(ground_truth, solution_str, turn)
 
 
 def _plain(settings: Any) -> dict[str, Any]:

@@ -12,7 +12,7 @@ class JudgedSample:
     """One response of a training step.
 
     ``group`` names the prompt's group of samples. ``verdict`` is Lean's, or "not_checked". ``unverified`` samples take
-    no part in the update nor in the means.
+    no part in the update nor in the means. ``turn`` is 1 for a first attempt, 2 for its correction.
     """
 
     group: str
@@ -22,6 +22,7 @@ class JudgedSample:
     verdict: str
     violations: tuple[str, ...]
     response_tokens: int
+    turn: int = 1
 
     @classmethod
     def from_reward(cls, group: str, response_tokens: int, info: Mapping[str, Any]) -> "JudgedSample":
@@ -34,6 +35,7 @@ class JudgedSample:
             verdict=str(info["verdict"]),
             violations=tuple(json.loads(info["violations"])),
             response_tokens=response_tokens,
+            turn=int(info["turn"]),
         )
 
 
@@ -43,12 +45,13 @@ def unverified_share(samples: Sequence[JudgedSample], expected: int) -> float:
     return 1.0 - judged / expected
 
 
-def summarise(samples: Sequence[JudgedSample], expected: int) -> dict[str, Any]:
-    """Return the step's reward statistics.
+def summarise(samples: Sequence[JudgedSample], expected: int, checks: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the step's reward statistics; ``checks`` are the codes of the enabled checks.
 
     ``reward`` and ``proof_rate`` are means over judged samples, null when there are none. A group is all good when
     every judged sample in it is proved, all bad when none is; only mixed groups give a gradient. ``violations`` counts
-    every violation of every sample, so a sample may count several times.
+    every violation of every sample, so a sample may count several times. ``turns`` has the figures of each turn, with
+    the rate of each enabled check: the share of the turn's samples that violate it.
     """
     judged = [sample for sample in samples if not sample.unverified]
     groups: dict[str, list[bool]] = {}
@@ -71,7 +74,34 @@ def summarise(samples: Sequence[JudgedSample], expected: int) -> dict[str, Any]:
         },
         "violations": dict(sorted(Counter(code for sample in samples for code in sample.violations).items())),
         "verdicts": dict(sorted(Counter(sample.verdict for sample in samples).items())),
+        "turns": {
+            str(turn): _of_turn([sample for sample in samples if sample.turn == turn], checks)
+            for turn in sorted({sample.turn for sample in samples})
+        },
     }
+
+
+def _of_turn(samples: Sequence[JudgedSample], checks: Sequence[str]) -> dict[str, Any]:
+    judged = [sample for sample in samples if not sample.unverified]
+    return {
+        "samples": len(samples),
+        "reward": _mean([sample.score for sample in judged]),
+        "proof_rate": _mean([float(sample.proved) for sample in judged]),
+        "format_rate": _mean([float(not sample.violations) for sample in samples]),
+        "violation_rates": {code: _mean([float(code in sample.violations) for sample in samples]) for code in checks},
+    }
+
+
+def tracked_metrics(summary: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return the figures of :func:`summarise` under flat names, for W&B and the like."""
+    flat: dict[str, float | None] = {
+        f"kimina/{key}": summary[key] for key in ("reward", "proof_rate", "format_rate", "response_tokens", "unverified")
+    }
+    flat |= {f"kimina/groups/{name}": share for name, share in summary["groups"].items()}
+    for turn, figures in summary["turns"].items():
+        flat |= {f"kimina/turn_{turn}/{key}": figures[key] for key in ("reward", "proof_rate", "format_rate")}
+        flat |= {f"kimina/turn_{turn}/violations/{code}": rate for code, rate in figures["violation_rates"].items()}
+    return flat
 
 
 def optimiser_metrics(metrics: Mapping[str, Any]) -> dict[str, float | None]:

@@ -14,6 +14,7 @@ import numpy as np
 import ray
 import torch
 import transfer_queue as tq
+from omegaconf import OmegaConf
 from tensordict import TensorDict
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.utils import Role
@@ -23,9 +24,11 @@ from verl.utils import tensordict_utils as tu
 from kimina.durable import write_json, write_text
 from kimina.errors import InfrastructureError, LimitError
 from kimina.metrics_log import MetricsLog
+from kimina.reward.settings import RewardSettings
 from kimina.verl import checkpoints
 from kimina.verl.sample_log import SampleLog
-from kimina.verl.step_metrics import JudgedSample, optimiser_metrics, summarise, unverified_share
+from kimina.verl.step_metrics import JudgedSample, optimiser_metrics, summarise, tracked_metrics, unverified_share
+from kimina.verl.violation_table import COLUMNS, violation_examples
 
 POLL_INTERVAL_S = 0.05
 
@@ -34,7 +37,7 @@ class KiminaTrainer(PPOTrainerSync):
     """See the module."""
 
     def __init__(self, config):
-        self.settings: dict[str, Any] = config.reward.custom_reward_function.reward_kwargs.settings
+        self.settings: dict[str, Any] = OmegaConf.to_container(config.reward.custom_reward_function.reward_kwargs.settings)
         seed = self.settings["seed"]
         random.seed(seed)
         np.random.seed(seed % 2**32)
@@ -48,6 +51,9 @@ class KiminaTrainer(PPOTrainerSync):
         self.metrics_log = MetricsLog(self.run_folder / "metrics.jsonl")
         self.validation_log = MetricsLog(self.run_folder / "validation.jsonl")
         self.sample_log = SampleLog(self.run_folder / "samples")
+        self.violation_log = SampleLog(self.run_folder / "violations")
+        self._checks = [check.name for check in RewardSettings.parse(self.settings["reward"]).enabled()]
+        self._validated: tuple[list[str], list[str]] = ([], [])
         self._judged: dict[str, JudgedSample] = {}
         self._infos: dict[str, dict[str, Any]] = {}
         self._last_row_at = time.monotonic()
@@ -78,6 +84,7 @@ class KiminaTrainer(PPOTrainerSync):
         self.metrics_log.rewind(self.global_steps)
         self.validation_log.rewind(self.global_steps)
         self.sample_log.rewind(self.global_steps)
+        self.violation_log.rewind(self.global_steps)
         write_json(
             self.run_folder / "progress.json",
             {"resumed_from": self.global_steps, "total_steps": self.total_training_steps},
@@ -150,7 +157,7 @@ class KiminaTrainer(PPOTrainerSync):
 
     # ---- records ----------------------------------------------------------------------------------------------------
     def _write_row(self, batch: KVBatchMeta, metrics: dict, timing_raw: dict) -> None:
-        summary = summarise(list(self._judged.values()), self._expected_samples())
+        summary = summarise(list(self._judged.values()), self._expected_samples(), self._checks)
         now = time.monotonic()
         seconds = {name: round(value, 3) for name, value in timing_raw.items()}
         seconds["since_last_row"] = round(now - self._last_row_at, 3)
@@ -164,21 +171,36 @@ class KiminaTrainer(PPOTrainerSync):
         }
         self.sample_log.write(self.global_steps, self._texts(batch))
         self.metrics_log.append(row)
-        metrics.update(
-            {
-                "kimina/reward": summary["reward"],
-                "kimina/proof_rate": summary["proof_rate"],
-                "kimina/format_rate": summary["format_rate"],
-                "kimina/response_tokens": summary["response_tokens"],
-                "kimina/unverified": summary["unverified"],
-                "kimina/entropy": row["entropy"],
-                **{f"kimina/groups/{name}": share for name, share in summary["groups"].items()},
-                **{f"kimina/violations/{code}": count for code, count in summary["violations"].items()},
-            }
-        )
+        metrics.update({**tracked_metrics(summary), "kimina/entropy": row["entropy"]})
 
-    def _val_metrics_update(self, *args, **kwargs) -> dict[str, float]:
-        metrics = super()._val_metrics_update(*args, **kwargs)
+    def _maybe_log_val_generations(self, inputs, outputs, scores):
+        # verl calls this with all texts of a validation, just before it sums up what their rewards said
+        self._validated = (inputs, outputs)
+        super()._maybe_log_val_generations(inputs, outputs, scores)
+
+    def _val_metrics_update(self, data_sources, sample_uids, reward_extra_infos_dict, *args, **kwargs) -> dict[str, float]:
+        prompts, responses = self._validated
+        infos = {key: list(values) for key, values in reward_extra_infos_dict.items()}
+        rows = violation_examples(self.global_steps, prompts, responses, infos)
+        self.violation_log.write(self.global_steps, rows)
+        if rows and "wandb" in self.config.trainer.logger:
+            import wandb
+
+            table = wandb.Table(columns=list(COLUMNS), data=[[row[column] for column in COLUMNS] for row in rows])
+            wandb.log({"val/violations": table}, step=self.global_steps)
+        metrics = super()._val_metrics_update(data_sources, sample_uids, infos, *args, **kwargs)
+        # a response that never came back from its reward has no verdict
+        samples = [
+            JudgedSample.from_reward(str(uid), 0, {key: values[index] for key, values in infos.items()})
+            for index, uid in enumerate(sample_uids)
+            if infos["verdict"][index] is not None
+        ]
+        turns = summarise(samples, len(samples), self._checks)["turns"]
+        metrics |= {
+            f"kimina/val/turn_{turn}/violations/{code}": rate
+            for turn, figures in turns.items()
+            for code, rate in figures["violation_rates"].items()
+        }
         self.validation_log.append({"step": self.global_steps, **metrics})
         return metrics
 

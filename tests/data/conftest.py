@@ -1,6 +1,5 @@
-"""Draws of the nano task, and one embedded verifier for the tests of this folder."""
+"""Draws of the nano task, and what Lean says of their proofs."""
 
-import os
 import random
 
 import pytest
@@ -9,7 +8,6 @@ from kimina.data.nano.build import build_splits
 from kimina.data.nano.families import FAMILIES, LEVELS
 from kimina.data.nano.problem import realise
 from kimina.experiment.compose import compose, resolved
-from kimina.lean.embedded.pool import EmbeddedVerifier
 from kimina.lean.verdict import CheckRequest, Verdict
 
 
@@ -35,23 +33,11 @@ def two_of_each():
 
 
 @pytest.fixture(scope="session")
-def verifier(tmp_path_factory):
-    """The embedded Lean; its library is compiled into a temporary cache unless a cache is given."""
-    given = os.environ.get("KIMINA_CACHE")
-    if given is None:
-        os.environ["KIMINA_CACHE"] = str(tmp_path_factory.mktemp("lean-cache"))
-    with EmbeddedVerifier(workers=1) as verifier:
-        yield verifier
-    if given is None:
-        del os.environ["KIMINA_CACHE"]
-
-
-@pytest.fixture(scope="session")
-def verdicts(verifier):
+def verdicts(embedded):
     """The verdicts on (problem, proof) pairs."""
 
     def judge(pairs) -> list[Verdict]:
         requests = [CheckRequest(str(i), problem.lean(proof), problem.name) for i, (problem, proof) in enumerate(pairs)]
-        return [result.verdict for result in verifier.check(requests)]
+        return [result.verdict for result in embedded.check(requests)]
 
     return judge

@@ -5,7 +5,6 @@ import random
 import pytest
 
 from kimina.data.nano.answers import BRIDGES, OPENINGS, REMARKS, answer
-from kimina.data.nano.recipe import worked_answer
 from kimina.experiment.compose import compose, resolved
 from kimina.response import parse_response
 from kimina.reward.scorer import Scorer
@@ -52,5 +51,6 @@ def test_the_thinking_is_free_in_length(two_of_each):
 
 def test_a_worked_answer_is_right_and_repeatable(two_of_each):
     problem = two_of_each[-1]
-    assert worked_answer(problem, 7) == worked_answer(problem, 7)
-    assert problem.lean(problem.proof()) in worked_answer(problem, 7)
+    text = answer(problem, problem.proof(), random.Random(7))
+    assert text == answer(problem, problem.proof(), random.Random(7))
+    assert problem.lean(problem.proof()) in text

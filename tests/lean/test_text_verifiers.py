@@ -333,6 +333,14 @@ def test_proofs_are_sent_in_batches():
         assert sum(sizes) == 20 and max(sizes) == 5
 
 
+@pytest.mark.parametrize(("goals", "asked"), [(True, "tactics"), (False, None)])
+def test_the_server_is_asked_for_the_tree_when_goals_are_wanted(goals, asked):
+    with Server(answer=proved) as server:
+        with KiminaServerVerifier([server.url], goals=goals) as verifier:
+            verifier.check([CheckRequest("x", GOOD, "t")])
+        assert [body["infotree"] for body in server.seen] == [asked]
+
+
 @pytest.mark.parametrize("urls", [[], "http://a", ["a:8000"]])
 def test_wrong_addresses_are_explained(urls):
     with pytest.raises(UserError, match="verifier.urls="):

@@ -53,7 +53,7 @@ def test_a_first_step_by_hand():
 
 
 def _model(config, tokenizer):
-    small = {**config["model"]["architecture"], "hidden_size": 32, "heads": 2, "kv_heads": 1, "head_dim": 16, "layers": 2, "intermediate_size": 48}
+    small = {**config["model"]["architecture"], "hidden_size": 32, "heads": 2, "kv_heads": 1, "head_dim": 16, "layers": 2, "copy_strength": 0.0, "intermediate_size": 48}
     return build_model(small, tokenizer, 0)
 
 

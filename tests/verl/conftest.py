@@ -65,13 +65,17 @@ def _train(model, tokenizer, steps=45):
     return loss.item()
 
 
-def _prompt_set(path, count, split):
+OTHER_STATEMENT = "theorem nano (p q : Prop) (hq : q) : p ∨ q := by"
+
+
+def _prompt_set(path, count, split, answered_wrongly=0):
+    """The last ``answered_wrongly`` rows are judged against another statement than the one that the prompt shows."""
     rows = [
         {
             "data_source": "nano",
             "prompt": messages(number % 16),
             "ability": "theorem_proving",
-            "reward_model": {"style": "lean", "ground_truth": STATEMENT},
+            "reward_model": {"style": "lean", "ground_truth": STATEMENT if number < count - answered_wrongly else OTHER_STATEMENT},
             "extra_info": {"index": number, "split": split, "problem_id": f"{split}-{number}", "name": "nano"},
         }
         for number in range(count)
@@ -107,5 +111,5 @@ def tiny_prover(tmp_path_factory):
     model.save_pretrained(folder / "model")
     tokenizer.save_pretrained(folder / "model")
     _prompt_set(folder / "train.parquet", 64, "train")
-    _prompt_set(folder / "val.parquet", 4, "val")
+    _prompt_set(folder / "val.parquet", 4, "val", answered_wrongly=1)
     return folder

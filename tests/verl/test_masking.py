@@ -85,6 +85,7 @@ def fill(queue, outcomes):
                 "unverified": float(proved is None),
                 "verdict": "unverified" if proved is None else "proved" if proved else "lean_error",
                 "violations": json.dumps([]),
+                "turn": 1,
                 "verifier_detail": "server unreachable" if proved is None else "",
             }
             scores = torch.zeros(length)

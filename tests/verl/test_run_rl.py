@@ -19,6 +19,7 @@ STEPS = 4
 OVERRIDES = [
     "loss=drgpo",
     "reward=proof_only",
+    "logger=wandb",
     "verifier.workers=1",
     "data.train_batch_size=4",
     "data.max_prompt_length=64",
@@ -39,7 +40,9 @@ def driver_of(out_dir):
     return driver
 
 
-def test_training_is_killed_resumed_and_exported(tiny_prover, tmp_path):
+def test_training_is_killed_resumed_and_exported(tiny_prover, tmp_path, monkeypatch):
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    monkeypatch.setenv("WANDB_DIR", str(tmp_path))
     out_dir = tmp_path / "run"
     config = compose(OVERRIDES)
     events, ray_folders = [], set()
@@ -97,7 +100,16 @@ def test_training_is_killed_resumed_and_exported(tiny_prover, tmp_path):
     assert any(row["grad_norm"] > 0 for row in rows)
     sample = json.loads((out_dir / "samples" / "000004.jsonl").read_text().splitlines()[0])
     assert {"statement", "prompt", "response", "score", "verdict", "violations"} <= sample.keys()
-    assert [row["step"] for row in MetricsLog(out_dir / "validation.jsonl").read()] == [4]
+    assert list(rows[0]["turns"]["1"]["violation_rates"]) == ["statement_changed", "forbidden_construct"]
+    [validated] = MetricsLog(out_dir / "validation.jsonl").read()
+    assert validated["step"] == 4 and validated["kimina/val/turn_1/violations/forbidden_construct"] == 0.0
+    # one of the four theorems of the validation is judged against another statement than the prompt's
+    assert 0.1 <= validated["kimina/val/turn_1/violations/statement_changed"] <= 0.5
+    examples = [json.loads(line) for line in (out_dir / "violations" / "000004.jsonl").read_text().splitlines()]
+    assert 1 <= len(examples) <= 3 and {example["violation"] for example in examples} == {"statement_changed"}
+    assert all("theorem nano" in example["prompt"] for example in examples)
+    [table] = tmp_path.glob("wandb/offline-run-*/files/media/table/val/violations_*.table.json")
+    assert len(json.loads(table.read_text())["data"]) == len(examples)
 
     root = out_dir / "checkpoints"
     assert checkpoints.complete_steps(root) == [2, 4]

@@ -3,7 +3,7 @@
 import itertools
 import random
 from collections import defaultdict
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kimina.data.nano.families import FAMILIES, LEVELS
@@ -36,7 +36,7 @@ def build_splits(seed: int, train_count: int, dev_count: int, test_count: int) -
     """Return splits of the wanted sizes, with distinct statements.
 
     The held-out splits take problems in turn over the cells, so that the counts of two cells differ by one at most,
-    and of a normal form one problem a cell; every other statement of a held-out form is dropped.
+    and no two problems share a normal form; every other statement of a held-out form is dropped.
 
     Raises:
         UserError: a cell has too few normal forms for the held-out splits.
@@ -49,9 +49,9 @@ def build_splits(seed: int, train_count: int, dev_count: int, test_count: int) -
         by_cell[problem.family, problem.level].setdefault(problem.normal_form, problem)
     rng = random.Random(f"nano-splits-{seed}")
     queues = {cell: rng.sample(list(by_cell[cell].values()), len(by_cell[cell])) for cell in CELLS}
-    test = _take(queues, test_count, frozenset())
-    dev = _take(queues, dev_count, {problem.normal_form for problem in test})
-    held_out = {problem.normal_form for problem in [*test, *dev]}
+    held_out: set[str] = set()
+    test = _take(queues, test_count, held_out)
+    dev = _take(queues, dev_count, held_out)
     train: dict[str, Problem] = {}
     for problem in itertools.chain(pool, source):
         if problem.normal_form not in held_out:
@@ -61,11 +61,14 @@ def build_splits(seed: int, train_count: int, dev_count: int, test_count: int) -
     return Splits(train=list(train.values()), dev=dev, test=test)
 
 
-def _take(queues: dict[tuple[str, int], list[Problem]], count: int, elsewhere: Set[str]) -> list[Problem]:
-    """Take ``count`` problems in turn over the cells, none of a normal form in ``elsewhere``: two levels may share one."""
+def _take(queues: dict[tuple[str, int], list[Problem]], count: int, held_out: set[str]) -> list[Problem]:
+    """Take ``count`` problems in turn over the cells and add their normal forms to ``held_out``.
+
+    No form is taken twice: two levels of a family may share one.
+    """
     taken: list[Problem] = []
     for cell in itertools.islice(itertools.cycle(CELLS), count):
-        while queues[cell] and queues[cell][-1].normal_form in elsewhere:
+        while queues[cell] and queues[cell][-1].normal_form in held_out:
             queues[cell].pop()
         if not queues[cell]:
             family, level = cell
@@ -74,4 +77,5 @@ def _take(queues: dict[tuple[str, int], list[Problem]], count: int, elsewhere: S
                 f"level {level}, for these counts.\n  type: recipe.dev_count=244 recipe.test_count=244"
             )
         taken.append(queues[cell].pop())
+        held_out.add(taken[-1].normal_form)
     return taken

@@ -2,11 +2,9 @@
 
 import hashlib
 import json
-import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from kimina.data.nano.answers import answer
 from kimina.data.nano.build import Splits, build_splits
 from kimina.data.nano.problem import Problem
 from kimina.data.prompts import prompt_row, write_rows
@@ -63,11 +61,6 @@ def row_of(problem: Problem, split: str, index: int) -> dict:
         level=problem.level,
         reference_proof=problem.lean(problem.proof()),
     )
-
-
-def worked_answer(problem: Problem, seed: int) -> str:
-    """Return a worked answer without mistakes."""
-    return answer(problem, problem.proof(), random.Random(seed))
 
 
 def _check_references(

@@ -35,7 +35,7 @@ _RL_NODES = (
 # The prepared folder only saves time: a warm start is used when it is the one that would be trained.
 _SFT_EXCLUDED = ("sft.prepared", "sft.threads", "sft.compile")
 # Where and how many at a time proofs are checked does not change a verdict.
-_PLACE_OF_CHECKING = (
+PLACE_OF_CHECKING = (
     "verifier.workers",
     "verifier.urls",
     "verifier.batch_size",
@@ -46,7 +46,7 @@ _PLACE_OF_CHECKING = (
     "reward.num_workers",
 )
 # verl writes the run's name into the tracing settings.
-_EXCLUDED = (*NOT_IDENTITY, *_PLACE_OF_CHECKING, "actor_rollout_ref.rollout.trace")
+_EXCLUDED = (*NOT_IDENTITY, *PLACE_OF_CHECKING, "actor_rollout_ref.rollout.trace")
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from kimina.experiment.progress import Progress
 from kimina.experiment.stages import data, evaluate, rl, table, warm_start
 from kimina.experiment.stages.graph import build_graph
 from kimina.experiment.stages.run_context import RunContext
+from kimina.experiment.stages.score import score
 
 
 def run_stages(config: DictConfig, overrides: list[str]) -> int:
@@ -30,6 +31,9 @@ def run_stages(config: DictConfig, overrides: list[str]) -> int:
     with QuietTerminal(log_file) as quiet, Progress(quiet.stream) as progress:
         context = RunContext(config, resolved, list(overrides), graph, progress, log_file)
         progress.say(f"log: {log_file}")
+        if resolved["stage"]["name"] == "score":
+            score(context)
+            return 0
         wanted = graph.upto(resolved["stage"]["name"])
         made: list[Artifact] = []
         for stage in wanted:

@@ -1,4 +1,4 @@
-"""One embedded verifier for all tests of this folder, over a library compiled into a temporary cache."""
+"""One embedded verifier for all tests, over a library compiled into a temporary cache."""
 
 import os
 

@@ -1,0 +1,278 @@
+"""``stage=score``: rewards for outputs that lie in a file, by the checks and the verifier of training.
+
+Judged rows go to ``rows.jsonl`` of the stage's own folder, a portion at a time. An interrupted scoring goes on behind
+the last portion, and one in which proofs could not be verified asks about those again. The output file is written at
+the end, in one step.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from kimina.durable import JsonLines, to_json, write_chunks
+from kimina.errors import InfrastructureError
+from kimina.experiment.artifact import Artifact, stage_hash
+from kimina.experiment.complaint import command_line
+from kimina.experiment.machine import check_verifier
+from kimina.experiment.progress import Progress
+from kimina.experiment.stages.graph import PLACE_OF_CHECKING
+from kimina.experiment.stages.run_context import RunContext
+from kimina.lean.verdict import CheckRequest, Verdict
+from kimina.lean.verifier import Verifier, make_verifier
+from kimina.reward.rows import BAD_ROW, BadRowError, Row, RowReport, check_row, error_row, read_row, result_row
+from kimina.reward.scorer import Scorer
+from kimina.reward.settings import RewardSettings
+
+ROWS = "rows.jsonl"
+PORTION_ROWS = 256
+PORTION_BYTES = 1 << 24
+_CHUNK = 1 << 20
+
+
+@dataclass
+class Summary:
+    """Counts over the written rows. ``first`` counts rows by their error, ``violations`` every violation of a row."""
+
+    rows: int = 0
+    bad: int = 0
+    scored: int = 0
+    reward: float = 0.0
+    accepted: int = 0
+    unverified: int = 0
+    first: Counter = field(default_factory=Counter)
+    violations: Counter = field(default_factory=Counter)
+    verdicts: Counter = field(default_factory=Counter)
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Count one output row."""
+        self.rows += 1
+        if row["error"] == BAD_ROW:
+            self.bad += 1
+            return
+        self.accepted += not row["violations"]
+        self.unverified += row["verdict"] == Verdict.UNVERIFIED
+        self.verdicts[row["verdict"] or "not asked"] += 1
+        self.violations.update(row["violations"])
+        if row["error"] is not None:
+            self.first[row["error"]] += 1
+        if row["reward"] is not None:
+            self.scored += 1
+            self.reward += row["reward"]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for the manifest; the mean reward is null where no row has one."""
+        return {
+            "rows": self.rows,
+            "bad_rows": self.bad,
+            "format_accepted": self.accepted,
+            "with_reward": self.scored,
+            "mean_reward": self.reward / self.scored if self.scored else None,
+            "unverified": self.unverified,
+            "errors": dict(self.first.most_common()),
+            "violations": dict(self.violations.most_common()),
+            "verdicts": dict(self.verdicts.most_common()),
+        }
+
+
+def score(context: RunContext) -> None:
+    """Score the file that ``score.input`` names, write ``score.output`` and print a summary.
+
+    Raises:
+        InfrastructureError: a file can't be read or written, or more proofs remained unverified than the limit allows
+            (none unless ``verifier.max_unverified_share`` is set); the output is written then too, and the same
+            command asks about those again.
+    """
+    settings = context.resolved["score"]
+    source, target = Path(settings["input"]).expanduser(), Path(settings["output"]).expanduser()
+    digest, lines = _digest(source)
+    identity = {
+        **context.part("reward", "verifier"),
+        "score": {key: value for key, value in settings.items() if key not in ("input", "output")},
+        "think_in_prompt": context.resolved["model"]["think_in_prompt"],
+    }
+    name = context.resolved["reward"]["profile"]
+    artifact = Artifact(
+        context.resolved["output_dir"], "score", name, stage_hash(identity, {"input": digest}, excluded=PLACE_OF_CHECKING)
+    )
+    context.produce(artifact, lambda _, made: _judge(context, made, source, target, lines), {"input": digest}, identity)
+    summary = _write(artifact, target)
+    _print(summary, context.progress)
+    context.progress.say(f"record: {artifact.folder}")
+    context.progress.say(f"scores: {target}")
+
+
+def _judge(context: RunContext, artifact: Artifact, source: Path, target: Path, lines: int) -> None:
+    settings = context.resolved["score"]
+    scorer = Scorer(RewardSettings.parse(context.resolved["reward"]), _token_counter(settings["tokenizer"]))
+    asks_lean = context.resolved["verifier"]["name"] != "none"
+    if asks_lean:
+        check_verifier(context.resolved["verifier"])
+    finished = {number for number, row in _stored(artifact) if row["verdict"] != Verdict.UNVERIFIED}
+    verifier = make_verifier(context.resolved["verifier"]) if asks_lean else None
+    try:
+        with context.progress.stage("score: judging", lines, "rows") as shown:
+            shown.resume_at(len(finished))
+            for portion in _portions(source, finished):
+                JsonLines(artifact.file(ROWS)).append(_judged(context, scorer, verifier, portion, shown))
+        if verifier is not None:
+            artifact.update(lean={"version": verifier.lean_version, "header": verifier.header})
+    finally:
+        if verifier is not None:
+            verifier.close()
+    summary = _write(artifact, target)
+    artifact.update(score=summary.as_dict())
+    # Stricter than in training, where a few samples more or less don't matter: unless a share is set, none may be missing.
+    limit = context.resolved["verifier"].get("max_unverified_share", 0)
+    asked = sum(count for verdict, count in summary.verdicts.items() if verdict != "not asked")
+    if asked and summary.unverified / asked > limit:
+        _print(summary, context.progress)
+        raise InfrastructureError(
+            f"{summary.unverified} of {asked} proofs could not be verified. {target} has no reward for them; the same "
+            "command asks about them again, and with a share that you accept it goes on without.\n"
+            f"  type: {command_line(context.overrides)}\n"
+            f"  type: {command_line([*context.overrides, '+verifier.max_unverified_share=0.01'])}"
+        )
+
+
+def _judged(
+    context: RunContext, scorer: Scorer, verifier: Verifier | None, portion: list[tuple[int, bytes]], shown: Any
+) -> list[dict[str, Any]]:
+    """Judge a portion of numbered lines and return what is stored of them, in order."""
+    opens_think, proof_field = context.resolved["model"]["think_in_prompt"], context.resolved["score"]["proof_field"]
+    stored: dict[int, dict[str, Any]] = {}
+    open_rows: dict[str, tuple[int, Row, RowReport]] = {}
+    requests = []
+    for number, line in portion:
+        try:
+            row = read_row(line, opens_think, proof_field)
+        except BadRowError as error:
+            stored[number] = error_row(error, number)
+            shown.advance()
+            continue
+        report = check_row(scorer, row)
+        if verifier is not None and report.needs_lean(scorer.settings.verify_rejected):
+            open_rows[str(number)] = (number, row, report)
+            requests.append(CheckRequest(str(number), report.last.lean_code, report.last.theorem))
+            continue
+        unasked = verifier is None and report.needs_lean(False)
+        stored[number] = result_row(row, report, None, open_question=unasked)
+        shown.advance()
+    if verifier is not None:
+        for result in verifier.check(requests, on_result=lambda _: shown.advance()):
+            number, row, report = open_rows[result.id]
+            stored[number] = result_row(row, report, result.verdict, open_question=False)
+            if result.verdict is not Verdict.PROVED:
+                stored[number]["detail"] = result.detail
+    return [{"row": number, "result": stored[number]} for number, _ in portion]
+
+
+def _lines(source: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield (number from 1, line) of every line that is not blank."""
+    try:
+        with open(source, "rb") as file:
+            for number, line in enumerate(file, start=1):
+                text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+                if text.strip():
+                    yield number, text.rstrip(b"\r\n")
+    except OSError as error:
+        raise InfrastructureError(f"cannot read {source}: {error.strerror or error}") from error
+
+
+def _portions(source: Path, finished: set[int]) -> Iterator[list[tuple[int, bytes]]]:
+    portion: list[tuple[int, bytes]] = []
+    size = 0
+    for number, line in _lines(source):
+        if number in finished:
+            continue
+        portion.append((number, line))
+        size += len(line)
+        if len(portion) == PORTION_ROWS or size > PORTION_BYTES:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
+
+
+def _digest(source: Path) -> tuple[str, int]:
+    """Return the SHA-256 of the file and how many rows it has."""
+    digest, rows = hashlib.sha256(), 0
+    for number, line in _lines(source):
+        digest.update(b"%d:%d:" % (number, len(line)))
+        digest.update(line)
+        rows += 1
+    return digest.hexdigest(), rows
+
+
+def _stored(artifact: Artifact) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield (number, output row) of every row judged so far, as stored; a row that was asked again comes twice."""
+    for _, number, row in _stored_at(artifact):
+        yield number, row
+
+
+def _stored_at(artifact: Artifact) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    path = artifact.file(ROWS)
+    if not path.exists():
+        return
+    offset = 0
+    with open(path, "rb") as file:
+        for line in file:
+            if line.endswith(b"\n"):  # else a kill tore it
+                stored = json.loads(line)
+                yield offset, stored["row"], stored["result"]
+            offset += len(line)
+
+
+def _write(artifact: Artifact, target: Path) -> Summary:
+    """Write the output file in the order of the input, in one step, and return its counts."""
+    latest = {number: offset for offset, number, _ in _stored_at(artifact)}
+    summary = Summary()
+
+    def chunks() -> Iterator[bytes]:
+        with open(artifact.file(ROWS), "rb") as file:
+            for number in sorted(latest):
+                file.seek(latest[number])
+                row = json.loads(file.readline())["result"]
+                summary.add(row)
+                yield (to_json(row) + "\n").encode()
+
+    write_chunks(target, chunks() if latest else ())
+    return summary
+
+
+def _token_counter(tokenizer: str | None):
+    if tokenizer is None:
+        return None
+    from transformers import AutoTokenizer
+
+    try:
+        loaded = AutoTokenizer.from_pretrained(tokenizer)
+    except (OSError, ValueError) as error:
+        raise InfrastructureError(f"score.tokenizer={tokenizer}: no tokenizer could be loaded: {error}") from error
+    return lambda text: len(loaded.encode(text, add_special_tokens=False))
+
+
+def _print(summary: Summary, progress: Progress) -> None:
+    values = summary.as_dict()
+    table = Table(title="Scores", title_justify="left", show_header=False)
+    table.add_column()
+    table.add_column(justify="right")
+    mean = "undefined" if values["mean_reward"] is None else f"{values['mean_reward']:.4f}"
+    for label, value in (
+        ("rows", summary.rows),
+        ("bad rows (error rows in the output)", summary.bad),
+        ("format accepted", summary.accepted),
+        ("rows with a reward", summary.scored),
+        ("mean reward of those", mean),
+    ):
+        table.add_row(label, str(value))
+    for title, counts in (("verdict", summary.verdicts), ("first violation", summary.first)):
+        table.add_section()
+        for name, count in counts.most_common():
+            table.add_row(f"{title}: {name}", str(count))
+    progress.console.print(table)
