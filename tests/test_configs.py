@@ -242,7 +242,7 @@ def test_a_verifier_option_spells_out_all_that_its_class_takes():
     from kimina.lean.local import LocalVerifier
 
     classes = {"embedded": EmbeddedVerifier, "kimina": KiminaServerVerifier, "local": LocalVerifier}
-    assert set(option_names("verifier")) == set(classes)
+    assert set(option_names("verifier")) == {*classes, "none"}
     for name, verifier in classes.items():
         assert set(composed(f"verifier={name}").verifier) == {"name", *verifier.OPTIONS}
 

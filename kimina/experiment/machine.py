@@ -12,6 +12,7 @@ from typing import Any
 
 from kimina.errors import InfrastructureError, UserError
 from kimina.experiment.complaint import command_line
+from kimina.experiment.options import option_names
 from kimina.experiment.plan import Plan
 from kimina.lean.verdict import CheckRequest, Verdict
 from kimina.lean.verifier import make_verifier
@@ -34,9 +35,12 @@ def check_machine(tree: Mapping[str, Any], plan: Plan) -> Iterator[str]:
     if tree["stage"]["name"] in ("data", "table"):
         return  # these run anywhere; what a table depends on is usually there already
     if tree["stage"]["name"] == "score":
+        _check_score(tree)
         _check_lean(tree)
         return
     stages = set(plan.stages)
+    if stages & {"rl", "eval"}:
+        _check_lean(tree)
     if "rl" in stages:
         _check_gpus(tree)
         _check_training_files(tree)
@@ -44,7 +48,6 @@ def check_machine(tree: Mapping[str, Any], plan: Plan) -> Iterator[str]:
         _check_logger(tree)
     if stages & {"rl", "eval"}:
         _check_engine(tree)
-        _check_lean(tree)
 
 
 def check_verifier(settings: Mapping[str, Any]) -> None:
@@ -90,6 +93,13 @@ def _check_engine(tree: Mapping[str, Any]) -> None:
 
 def _check_lean(tree: Mapping[str, Any]) -> None:
     verifier = tree["verifier"]
+    if verifier["name"] == "none" and tree["stage"]["name"] != "score":
+        names = ", ".join(name for name in option_names("verifier") if name != "none")
+        raise UserError(
+            f"verifier=none with stage={tree['stage']['name']}: without Lean no proof has a reward, so there is nothing to "
+            f"learn from or to measure; it is for stage=score.\n  verifiers: {names}\n"
+            f"  type: {command_line(['verifier=embedded'])}"
+        )
     if verifier["name"] != "local":
         return
     if shutil.which(verifier["lean"]) is None:
@@ -99,6 +109,32 @@ def _check_lean(tree: Mapping[str, Any]) -> None:
         )
     if verifier["project_dir"] is not None and not Path(verifier["project_dir"]).expanduser().is_dir():
         raise UserError(f"verifier.project_dir={verifier['project_dir']}: there is no such folder.")
+
+
+def _check_score(tree: Mapping[str, Any]) -> None:
+    """Check the files that stage=score is to read and write."""
+    score = tree["score"]
+    shown = {"input": score["input"] or "in.jsonl", "output": score["output"] or "out.jsonl"}
+    line = command_line(["stage=score", *(f"score.{key}={value}" for key, value in shown.items())])
+    for key in shown:
+        if score[key] is None:
+            raise UserError(
+                f"stage=score reads JSON Lines from score.input and writes them to score.output; score.{key} is not set.\n"
+                f"  type: {line}"
+            )
+    source, target = (Path.cwd() / Path(score[key]).expanduser() for key in ("input", "output"))
+    if not source.is_file():
+        raise UserError(f"score.input={score['input']}: there is no such file (looked for {source}).")
+    if target.is_dir():
+        raise UserError(f"score.output={score['output']} is a folder; a file is needed.\n  type: {line}/scores.jsonl")
+    if target.exists() and target.samefile(source):
+        raise UserError(f"score.output={score['output']} is the input, which would be overwritten; choose another file.")
+    if tree["reward"]["checks"]["too_long"]["unit"] == "tokens" and score["tokenizer"] is None:
+        model = tree["model"]["path"] or "FOLDER"
+        raise UserError(
+            "reward.checks.too_long.unit=tokens: stage=score has no tokenizer to count with.\n"
+            f"  type: {line} score.tokenizer={model}"
+        )
 
 
 def _check_training_files(tree: Mapping[str, Any]) -> None:

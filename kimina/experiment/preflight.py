@@ -11,7 +11,7 @@ from kimina.errors import UserError
 from kimina.experiment.complaint import complaint, nearest_first, replaced
 from kimina.experiment.keys import all_rules, is_known, is_open, leaves, reward_profile, unknown_key
 from kimina.experiment.losses_set import half_set_losses
-from kimina.experiment.options import TABLES, from_repository, option_names, table_names
+from kimina.experiment.options import TABLES, from_repository, table_names
 
 GROUP_RELATIVE = frozenset({"grpo", "grpo_passk", "grpo_vectorized", "gdpo", "rloo", "rloo_vectorized"})
 LR = "actor_rollout_ref.actor.optim.lr"
@@ -82,7 +82,6 @@ def cross_checks(tree: Mapping[str, Any], words: Sequence[str] = ()) -> Iterator
     _check_table(tree, words)
     _check_files(tree)
     _check_reward(tree, words)
-    _check_score(tree, words)
     yield from half_set_losses(tree, words)
     yield from _odd_but_possible(tree)
 
@@ -238,39 +237,6 @@ def _check_files(tree: Mapping[str, Any]) -> None:
             path = from_repository(text) if key == "sft.prepared" else Path.cwd() / Path(text).expanduser()
             if not path.exists():
                 raise complaint(f"{key}={text}: there is no such file or folder (looked for {path}).")
-
-
-def _check_score(tree: Mapping[str, Any], words: Sequence[str]) -> None:
-    """Check the files of stage=score, and that only it does without Lean."""
-    stage, score = tree["stage"]["name"], tree["score"]
-    if stage != "score":
-        if tree["verifier"]["name"] == "none" and stage not in ("plan", "data", "sft"):
-            raise complaint(
-                f"verifier=none with stage={stage}: without Lean no proof has a reward, so there is nothing to learn from "
-                "or to measure; it is for stage=score.",
-                exists=[name for name in option_names("verifier") if name != "none"],
-                exists_label="verifiers",
-                type_line=_with(words, "verifier", "embedded"),
-            )
-        return
-    for key, example in (("input", "in.jsonl"), ("output", "out.jsonl")):
-        if score[key] is None:
-            raise complaint(
-                f"stage=score reads JSON Lines from score.input and writes them to score.output; score.{key} is not set.",
-                type_line=_with(words, f"score.{key}", example),
-            )
-    source, target = (Path.cwd() / Path(score[key]).expanduser() for key in ("input", "output"))
-    if not source.is_file():
-        raise complaint(f"score.input={score['input']}: there is no such file (looked for {source}).")
-    if target.is_dir():
-        raise complaint(f"score.output={score['output']} is a folder; a file is needed.")
-    if target.exists() and target.samefile(source):
-        raise complaint(f"score.output={score['output']} is the input; it would be overwritten. Choose another file.")
-    if tree["reward"]["checks"]["too_long"]["unit"] == "tokens" and score["tokenizer"] is None:
-        raise complaint(
-            "reward.checks.too_long.unit=tokens needs a tokenizer in stage=score.",
-            type_line=_with(words, "score.tokenizer", tree["model"]["path"] or "FOLDER"),
-        )
 
 
 def _odd_but_possible(tree: Mapping[str, Any]) -> Iterator[str]:

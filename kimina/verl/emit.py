@@ -20,6 +20,7 @@ OUR_NODES = (
     "table",
     "plan",
     "sft",
+    "score",
     "loss",
     "correction",
     "length",
