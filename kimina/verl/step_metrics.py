@@ -45,6 +45,21 @@ def unverified_share(samples: Sequence[JudgedSample], expected: int) -> float:
     return 1.0 - judged / expected
 
 
+def left_out(samples: Sequence[JudgedSample], keys: Sequence[str]) -> list[str]:
+    """Return the keys of the samples that take no part in the update.
+
+    These are the unverified ones, and a sample that is the only judged one of its group: it has nobody to be compared
+    with. A group that had one sample from the start is left as it is.
+    """
+    drawn = Counter(sample.group for sample in samples)
+    judged = Counter(sample.group for sample in samples if not sample.unverified)
+    return [
+        key
+        for sample, key in zip(samples, keys, strict=True)
+        if sample.unverified or (judged[sample.group] == 1 and drawn[sample.group] > 1)
+    ]
+
+
 def summarise(samples: Sequence[JudgedSample], expected: int, checks: Sequence[str] = ()) -> dict[str, Any]:
     """Return the step's reward statistics; ``checks`` are the codes of the enabled checks.
 

@@ -27,7 +27,7 @@ from kimina.metrics_log import MetricsLog
 from kimina.reward.settings import RewardSettings
 from kimina.verl import checkpoints
 from kimina.verl.sample_log import SampleLog
-from kimina.verl.step_metrics import JudgedSample, optimiser_metrics, summarise, tracked_metrics, unverified_share
+from kimina.verl.step_metrics import JudgedSample, left_out, optimiser_metrics, summarise, tracked_metrics, unverified_share
 from kimina.verl.violation_table import COLUMNS, violation_examples
 
 POLL_INTERVAL_S = 0.05
@@ -97,6 +97,8 @@ class KiminaTrainer(PPOTrainerSync):
     # ---- one step ---------------------------------------------------------------------------------------------------
     def step(self, metrics: dict, timing_raw: dict) -> KVBatchMeta:
         self._judged, self._infos = {}, {}
+        # what a run that stops within this step needs in order to repeat it with the same prompts
+        self._data_before_step = self.train_dataloader.state_dict()
         batch = super().step(metrics, timing_raw)
         # before verl saves this step's checkpoint: a run resumed from it must find the row
         self._write_row(batch, metrics, timing_raw)
@@ -107,6 +109,7 @@ class KiminaTrainer(PPOTrainerSync):
         expected = self._expected_samples() // self.parameter_sync_step
         missing = expected - len({key.rsplit("_", 1)[0] for key in batch.keys})
         if missing > self.settings["max_unverified_share"] * expected:
+            self._save_state_before_step()
             raise InfrastructureError(
                 f"step {self.global_steps}: {missing} of {expected} responses never came back from rollout and reward. "
                 "The log has the reason: look for the first 'Error in _run_prompt'."
@@ -122,7 +125,7 @@ class KiminaTrainer(PPOTrainerSync):
             self._infos[key] = info
             self._judged[key] = JudgedSample.from_reward(key.split("_")[0], tag["response_len"], info)
         self._stop_when_nobody_judges(keys)
-        self._mask([key for key in keys if self._judged[key].unverified], batch.partition_id)
+        self._mask(left_out([self._judged[key] for key in keys], keys), batch.partition_id)
         return super()._compute_advantage(batch, metrics)
 
     def _expected_samples(self) -> int:
@@ -135,10 +138,12 @@ class KiminaTrainer(PPOTrainerSync):
         if share > limit:
             details = {info["verifier_detail"] for info in self._infos.values() if info["unverified"]}
             shown = "; ".join(sorted(filter(None, details))[:3]) or "no detail was given"
+            stopped_in = self.global_steps
+            self._save_state_before_step()
             raise LimitError(
-                f"step {self.global_steps}: {share:.0%} of the responses could not be verified, more than "
+                f"step {stopped_in}: {share:.0%} of the responses could not be verified, more than "
                 f"verifier.max_unverified_share={limit}. The verifier says: {shown}. "
-                "Repair the verifier and run the same command again: it goes on from the last checkpoint."
+                "Repair the verifier and run the same command again: it repeats this step."
             )
 
     def _mask(self, keys: list[str], partition: str) -> None:
@@ -237,7 +242,20 @@ class KiminaTrainer(PPOTrainerSync):
     # ---- checkpoints ------------------------------------------------------------------------------------------------
     def _save_checkpoint(self):
         super()._save_checkpoint()
-        checkpoints.mark_complete(
-            self.checkpoint_root, self.global_steps, keep=self.settings["keep_checkpoints"]
-        )
+        self._mark_complete()
+
+    def _save_state_before_step(self) -> None:
+        """Save the weights and the place in the data as they were before the current step, unless they are saved."""
+        stopped_in, self.global_steps = self.global_steps, self.global_steps - 1
+        try:
+            if self.global_steps > 0 and self.global_steps not in checkpoints.complete_steps(self.checkpoint_root):
+                super()._save_checkpoint()
+                folder = checkpoints.folder_of(self.checkpoint_root, self.global_steps)
+                torch.save(self._data_before_step, folder / "data.pt")
+                self._mark_complete()
+        finally:
+            self.global_steps = stopped_in
+
+    def _mark_complete(self) -> None:
+        checkpoints.mark_complete(self.checkpoint_root, self.global_steps, keep=self.settings["keep_checkpoints"])
         write_text(self.checkpoint_root / checkpoints.TRACKER, str(self.global_steps))

@@ -114,6 +114,16 @@ def test_unverified_sample_has_no_advantage_no_mask_and_no_say_in_its_group(queu
     assert queue.rows["a_0_0"]["response_mask"].sum() == 2
 
 
+def test_a_group_with_one_judged_sample_is_dropped(queue):
+    batch = fill(queue, {"a": [True, None, None], "b": [True, False, False]})
+    make_trainer(prompts=2, n=3)._compute_advantage(batch, {})
+    for key in ("a_0_0", "a_1_0", "a_2_0"):
+        row = queue.rows[key]
+        assert row["response_mask"].sum() == row["loss_mask"].sum() == 0
+        assert torch.all(row["advantages"] == 0.0)
+    assert float(queue.rows["b_0_0"]["advantages"][0]) == pytest.approx(2 / 3)
+
+
 def test_without_unverified_samples_nothing_changes(queue):
     batch = fill(queue, {"a": [True, False]})
     make_trainer(prompts=1, n=2)._compute_advantage(batch, {})
@@ -123,14 +133,20 @@ def test_without_unverified_samples_nothing_changes(queue):
 
 def test_run_stops_when_too_many_are_unverified(queue):
     batch = fill(queue, {"a": [True, None, None, None]})
-    with pytest.raises(LimitError, match=r"step 3: 75%.*server unreachable.*last checkpoint"):
-        make_trainer(prompts=1, n=4)._compute_advantage(batch, {})
+    saved = []
+    trainer = make_trainer(prompts=1, n=4)
+    trainer._save_state_before_step = lambda: saved.append(trainer.global_steps)
+    with pytest.raises(LimitError, match=r"step 3: 75%.*server unreachable.*repeats this step"):
+        trainer._compute_advantage(batch, {})
+    assert saved == [3]
 
 
 def test_run_stops_when_responses_never_come_back(queue):
     batch = KVBatchMeta(partition_id="train", keys=["a_0_0"], tags=[{}])
+    trainer = make_trainer(prompts=1, n=4)
+    trainer._save_state_before_step = lambda: None
     with pytest.raises(InfrastructureError, match="3 of 4 responses never came back"):
-        make_trainer(prompts=1, n=4)._balance_batch(batch, metrics={})
+        trainer._balance_batch(batch, metrics={})
 
 
 def test_a_few_missing_responses_are_left_to_verl(queue, monkeypatch):
