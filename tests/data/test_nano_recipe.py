@@ -13,9 +13,9 @@ from kimina.errors import InfrastructureError
 SMALL = {"seed": 5, "train_count": 24, "dev_count": 8, "test_count": 8}
 
 
-def test_splits_are_written_with_their_checked_proofs(tmp_path, verifier):
+def test_splits_are_written_with_their_checked_proofs(tmp_path, embedded):
     seen = []
-    summary = prepare_nano(SMALL, verifier, tmp_path, lambda done, total: seen.append((done, total)))
+    summary = prepare_nano(SMALL, embedded, tmp_path, lambda done, total: seen.append((done, total)))
     assert seen[-1] == (40, 40) and len(seen) == 40
     ids = set()
     expected = build_splits(*SMALL.values())
@@ -25,14 +25,14 @@ def test_splits_are_written_with_their_checked_proofs(tmp_path, verifier):
         assert summary["splits"][split]["statements"] == len(rows) == SMALL[f"{split}_count"]
         ids |= {row["extra_info"]["problem_id"] for row in rows}
     assert len(ids) == 40
-    assert prepare_nano(SMALL, verifier, tmp_path, lambda *_: None) == summary
-    assert prepare_nano({**SMALL, "seed": 6}, verifier, tmp_path, lambda *_: None)["fingerprint"] != summary["fingerprint"]
+    assert prepare_nano(SMALL, embedded, tmp_path, lambda *_: None) == summary
+    assert prepare_nano({**SMALL, "seed": 6}, embedded, tmp_path, lambda *_: None)["fingerprint"] != summary["fingerprint"]
 
 
-def test_a_refused_reference_proof_stops_the_stage(tmp_path, verifier, monkeypatch):
+def test_a_refused_reference_proof_stops_the_stage(tmp_path, embedded, monkeypatch):
     splits = build_splits(*SMALL.values())
     broken = replace(splits.train[0], lines=(("exact nothing_of_that_name",),))
     monkeypatch.setattr(nano_recipe, "build_splits", lambda *_: replace(splits, train=[broken, *splits.train[1:]]))
     with pytest.raises(InfrastructureError, match="1 of 40 reference proofs"):
-        prepare_nano(SMALL, verifier, tmp_path, lambda *_: None)
+        prepare_nano(SMALL, embedded, tmp_path, lambda *_: None)
     assert not list(tmp_path.iterdir())
