@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: run test bench seeds install clean
+.PHONY: run test bench seeds lean-server install clean
 
 run: install
 	$(BIN)/python run.py
@@ -20,6 +20,11 @@ bench: install
 # The README's figure over three seeds, each with a warm start of its own (about an hour on two cores).
 seeds: install
 	$(BIN)/python benchmarks/three_seeds.py
+
+# The Kimina Lean Server from PyPI over the embedded Lean, for trying verifier=kimina: make lean-server [PORT=8000]
+PORT ?= 8000
+lean-server: install
+	$(BIN)/python -m kimina.lean.real_server --port $(PORT)
 
 install: $(VENV)/.installed
 

@@ -1,10 +1,13 @@
-"""One embedded verifier for all tests, over a library compiled into a temporary cache."""
+"""One embedded verifier and one Kimina Lean Server for all tests, over a library compiled into a temporary cache."""
 
 import os
+import shutil
 
 import pytest
 
 from kimina.lean.embedded.pool import EmbeddedVerifier
+from kimina.lean.real_server.package import ensure_package
+from kimina.lean.real_server.server import RealServer
 from kimina.lean.verdict import CheckRequest, CheckResult
 
 
@@ -34,3 +37,19 @@ def check(embedded):
         return embedded.check([CheckRequest("one", code, theorem)])[0]
 
     return check_text
+
+
+@pytest.fixture(scope="session")
+def server_package(library_cache):
+    """The Kimina Lean Server, installed by pip (15 s). Without a package index these tests fail, and say so."""
+    folder = ensure_package()
+    yield folder
+    # 65 MB: pytest keeps the folders of its last runs.
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def real_server(server_package, tmp_path_factory):
+    """The real Kimina Lean Server over the embedded Lean."""
+    with RealServer(tmp_path_factory.mktemp("server") / "server.log") as server:
+        yield server

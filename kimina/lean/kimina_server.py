@@ -9,6 +9,7 @@ import asyncio
 import logging
 import math
 import os
+import re
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -21,8 +22,9 @@ from kimina.errors import UserError
 from kimina.lean.kimina_client_compat import import_kimina_client
 from kimina.lean.remembering import RememberingVerifier
 from kimina.lean.report import compose_with_query, judge_reply, refuse_text
+from kimina.lean.snippet import position
 from kimina.lean.threaded import positive
-from kimina.lean.verdict import CheckRequest, CheckResult, Verdict
+from kimina.lean.verdict import CheckRequest, CheckResult, Message, Verdict
 
 HEADER = """\
 import Mathlib
@@ -40,6 +42,8 @@ _ATTEMPTS = 4
 _FIRST_PAUSE_S = 0.5
 _HTTP_SLACK_S = 60
 _GATHER_S = 0.005
+_OTHER_LINE_ENDS = re.compile("[\v\f\x1c-\x1e\x85\u2028\u2029]|\r(?!\n)")
+"""Where Python ends a line and Lean does not."""
 
 
 class KiminaServerVerifier(RememberingVerifier):
@@ -96,7 +100,17 @@ class KiminaServerVerifier(RememberingVerifier):
         self._thread.start()
 
     def _refuse(self, request: CheckRequest) -> CheckResult | None:
-        return refuse_text(request, MODULES, OFFER, self.lean_version)
+        if refusal := refuse_text(request, MODULES, OFFER, self.lean_version):
+            return refusal
+        # The server reads a text line by line with Python and joins the lines with line feeds. What stands behind such
+        # a character in a comment would be live code there, unseen by everything that has examined the text.
+        if found := _OTHER_LINE_ENDS.search(request.code):
+            text = f"the character U+{ord(found[0]):04X} ends a line for the server, and not for Lean"
+            line, column = position(request.code, found.start())
+            message = Message("error", line, column, None, None, text)
+            detail = f"line {line}: {text}"
+            return CheckResult(request.id, Verdict.LEAN_ERROR, (message,), 0.0, detail, None, self.lean_version)
+        return None
 
     def _enqueue(self, request: CheckRequest) -> None:
         self._loop.call_soon_threadsafe(self._waiting.put_nowait, request)

@@ -8,8 +8,11 @@ in the text is no use).
 """
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from kimina.lean.embedded.info_tree import InfoTreeReader
 from kimina.lean.embedded.objects import (
     Lean,
     LeanError,
@@ -25,8 +28,10 @@ from kimina.lean.embedded.objects import (
 
 _WORD = ctypes.c_void_p
 _FLAG = ctypes.c_uint8
-_ENVIRONMENT, _MESSAGES, _SCOPES, _STATE_FIELDS = 0, 1, 2, 13
+_ENVIRONMENT, _MESSAGES, _SCOPES, _INFO, _STATE_FIELDS = 0, 1, 2, 8, 13
 """Positions in ``Lean.Elab.Command.State``, and how many fields it has."""
+_INFO_TREES = 2
+"""Position in ``Lean.Elab.InfoState``."""
 _SCOPE_PARSER_FIELDS = (1, 2, 3)
 """Options, current namespace and open declarations in ``Lean.Elab.Command.Scope``."""
 _KINDS = ("axiom", "definition", "theorem", "opaque", "quotient", "inductive", "constructor", "recursor")
@@ -43,6 +48,16 @@ class Elaboration:
     kind: str | None
     axioms: list[str] | None
     kernel: str | None
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """What Lean says about a text that follows others. ``messages`` are Lean's own JSON objects; ``sorries`` and
+    ``tactics`` have the shape of Lean's REPL (``tactics`` is ``None`` when they were not asked for)."""
+
+    messages: list[str]
+    sorries: list[dict[str, Any]]
+    tactics: list[dict[str, Any]] | None
 
 
 class Elaborator:
@@ -105,6 +120,24 @@ class Elaborator:
         axioms = [read_name(axiom) for axiom in items(self._lean.value(outcome))]
         return Elaboration(messages, kind, axioms, self._kernel_objection(environment))
 
+    def continue_from(self, before: Sequence[str], text: str, *, with_tactics: bool = False) -> Continuation:
+        """Elaborate ``text`` in the state to which the texts ``before`` lead from the header, and examine nothing.
+
+        To be called once, in a forked process. Each text is read by itself, so one that ends within a command does not
+        run on into the next; namespaces, sections, options and open declarations do carry over.
+        """
+        self._start_tasks(1)
+        state = share(self._state)
+        for earlier in before:
+            state, _ = self._run(state, earlier)
+        trees: list[int] = []
+        _, messages = self._run(state, text, trees)
+        reader = InfoTreeReader(self._lean, text)
+        # Trees are large. A sorry that stands in this text, or that a notation of an earlier one hides, is spelled out.
+        spelled_out = any("sorry" in part for part in (text, *before))
+        sorries = reader.sorries(trees) if spelled_out else []
+        return Continuation(messages, sorries, reader.tactics(trees) if with_tactics else None)
+
     def enter_thread(self) -> None:
         """Prepare the calling thread for Lean; needed in every thread but the one that made this object."""
         self._lean.function("lean_initialize_thread", returns=None)()
@@ -120,8 +153,11 @@ class Elaborator:
         options = lean.constant("l_Lean_Options_empty")
         return lean.value(import_modules(lean.array([wanted]), options, 0, lean.array([]), 1, 1, 2, box(1)))
 
-    def _run(self, state: int, text: str) -> tuple[int, list[str]]:
-        """Parse and elaborate every command of ``text``; return the last command state and all messages in order."""
+    def _run(self, state: int, text: str, trees: list[int] | None = None) -> tuple[int, list[str]]:
+        """Parse and elaborate every command of ``text``; return the last command state and all messages in order.
+
+        Each command's info trees (a persistent array) are added to ``trees`` where one is given.
+        """
         lean = self._lean
         size = len(text.encode("utf-8"))
         source = self._make_input(lean.string(text), lean.string("input"), 1, box(size))
@@ -143,6 +179,8 @@ class Elaborator:
             reference = self._make_reference(frontend)
             lean.value(self._elaborate_command(share(command), share(source), share(reference)))
             state = field(self._read_reference(reference), 0)
+            if trees is not None:
+                trees.append(field(field(state, _INFO), _INFO_TREES))
             # What Lean says on the remains of a command that it could not read only misleads.
             if not objections:
                 messages += self._read_messages(field(state, _MESSAGES))

@@ -109,6 +109,12 @@ def field(address: int, index: int) -> int:
     return ctypes.c_uint64.from_address(address + _HEADER + 8 * index).value
 
 
+def fields(address: int) -> list[int]:
+    """All fields of a constructor object (borrowed), without its unboxed ones."""
+    count = ctypes.c_uint8.from_address(address + 6).value
+    return [field(address, index) for index in range(count)]
+
+
 def share(word: int) -> int:
     """Count one more reference on an object of this thread, and return it."""
     if not is_boxed(word):

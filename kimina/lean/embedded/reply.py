@@ -5,6 +5,7 @@ import re
 import signal
 from typing import Any
 
+from kimina.lean.embedded.child import exceeded_limit
 from kimina.lean.judge import judge
 from kimina.lean.report import read_message, refuse_text
 from kimina.lean.snippet import split_imports
@@ -24,7 +25,6 @@ OFFER = (
     " For Mathlib use a Kimina Lean server: verifier=kimina"
 )
 _FAULTS = frozenset({signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGTRAP})
-_NO_MEMORY = re.compile(r"out of memory|annot allocate memory|MemoryError|bad_alloc")
 _NAME_PART = re.compile(r"«([^»]*)»|([^.]+)")
 
 
@@ -62,7 +62,7 @@ def judge_reply(request: CheckRequest, reply: dict[str, Any], lean_version: str)
         return result(judgement.verdict, judgement.detail, messages, axioms)
     if reply["status"] == -signal.SIGPROF:
         return result(Verdict.TIMEOUT, f"the check used up its processor time ({reply['cpu_s']:.1f} s)", [])
-    if refusal := _own_fault(reply):
+    if refusal := exceeded_limit(reply["ended"], reply["complaint"]):
         return result(Verdict.LEAN_ERROR, refusal, [_about_text(request, refusal)])
     how = f"{reply['ended']}, status {reply['status']}"
     return result(Verdict.UNVERIFIED, f"the check ended abnormally ({how}): {reply['complaint'].strip()[-200:]}", [])
@@ -77,17 +77,6 @@ def refuse(request: CheckRequest, lean_version: str, text: str) -> CheckResult:
     """``lean_error`` for a reason that lies in the text as a whole."""
     message = _about_text(request, text)
     return CheckResult(request.id, Verdict.LEAN_ERROR, (message,), 0.0, text, None, lean_version)
-
-
-def _own_fault(reply: dict[str, Any]) -> str | None:
-    """The limit that the text itself ran into, if that is how the child ended."""
-    if reply["ended"] == "output":
-        return "the text makes Lean print more than 8 MB"
-    if _NO_MEMORY.search(reply["complaint"]):
-        return "the check ran out of memory"
-    if "tack overflow" in reply["complaint"]:
-        return "the text makes Lean overflow its stack"
-    return None
 
 
 def _about_text(request: CheckRequest, text: str) -> Message:
