@@ -141,9 +141,7 @@ def cache_file(chosen: str) -> Path:
         return cache_root() / f"verdicts-v{SCHEMA}-{platform.node() or 'machine'}.sqlite"
     path = Path(chosen).expanduser().absolute()
     if path.is_dir():
-        raise UserError(
-            f"verifier.cache={chosen} is a folder; a file is needed. Type: verifier.cache={path / 'verdicts.sqlite'}"
-        )
+        raise UserError(f"verifier.cache={chosen} is a folder; a file is needed. Type: verifier.cache={path / 'verdicts.sqlite'}")
     return path
 
 
@@ -208,8 +206,7 @@ class VerdictCache:
         rows = [
             (key, now, row)
             for request, conditions, result in results
-            if result.verdict is not Verdict.UNVERIFIED
-            and conditions.lean_version == result.lean_version != UNKNOWN_VERSION
+            if result.verdict is not Verdict.UNVERIFIED and conditions.lean_version == result.lean_version != UNKNOWN_VERSION
             for key in (_key_of(request, conditions, result),)
             if len(row := _encode(key, result, conditions.all_limits, now)) <= MAX_ROW_BYTES
         ]
@@ -381,9 +378,7 @@ def _continue(start: Any, theorem: str, code: str) -> bytes:
 
 def _encode(key: bytes, result: CheckResult, limits: Mapping[str, float], stored: int) -> bytes:
     """Checksum (4 bytes, over key and contents), whether compressed (1 byte), contents as JSON."""
-    messages = [
-        (m.severity, m.line, m.column, m.end_line, m.end_column, m.text, m.goals) for m in result.messages
-    ]
+    messages = [(m.severity, m.line, m.column, m.end_line, m.end_column, m.text, m.goals) for m in result.messages]
     content = json.dumps(
         (result.verdict, result.detail, result.seconds, result.axioms, messages, limits, stored), separators=(",", ":")
     ).encode()
@@ -391,9 +386,7 @@ def _encode(key: bytes, result: CheckResult, limits: Mapping[str, float], stored
     return zlib.crc32(key + body).to_bytes(4, "big") + body
 
 
-def _decode(
-    key: bytes, row: bytes, request_id: str, lean_version: str
-) -> tuple[CheckResult, dict[str, float], int] | None:
+def _decode(key: bytes, row: bytes, request_id: str, lean_version: str) -> tuple[CheckResult, dict[str, float], int] | None:
     """Return result, limits and time of storing; None for a row that was damaged."""
     body = row[4:]
     if zlib.crc32(key + body).to_bytes(4, "big") != row[:4]:

@@ -170,7 +170,9 @@ def numbered(count):
 def test_an_outage_is_asked_again_by_the_same_command(verify, verifiers, tmp_path):
     up = Verifier()
     verifiers += [Verifier(lost={"2", "3"}), up]
-    with pytest.raises(InfrastructureError, match=r"2 of 4 proofs could not be verified(?s:.*)max_unverified_share=0.01") as raised:
+    with pytest.raises(
+        InfrastructureError, match=r"2 of 4 proofs could not be verified(?s:.*)max_unverified_share=0.01"
+    ) as raised:
         verify(numbered(4))
     assert raised.value.exit_code == 3
     assert [row["verdict"] for row in written(tmp_path)] == ["proved", "unverified", "unverified", "proved"]
