@@ -10,11 +10,13 @@ complaint about a text's end has its place there. A ``timeout`` depends on how b
 
 The file is in WAL mode: readers never wait for writers, and a kill at any moment loses at most what was not yet
 committed. It must lie on a disk of this machine (not on a network file system) and only saves time: whatever is wrong
-with it is said once, and work goes on without it. A file that is damaged, or of another schema, is set aside under
-another name and begun anew; a row that doesn't have its checksum counts as missing.
+with it is said once, and work goes on without it. A file that is damaged, or of another schema, is left as it is (others
+may have it open, and SQLite removes logs by their names) and a new one begun beside it: ``verdicts.sqlite.2`` after
+``verdicts.sqlite``, and so on. A row that doesn't have its checksum counts as missing.
 """
 
 import fcntl
+import glob
 import hashlib
 import json
 import logging
@@ -26,7 +28,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -52,7 +54,6 @@ _MOST_REBUILDS = 3
 _MOST_SEEN = 4096
 _CRLF = "\r\n"
 _HEARTBEATS = re.compile(r"^set_option maxHeartbeats (\d+)$", re.MULTILINE)
-_WAL_FILES = ("-wal", "-shm")
 
 _TABLE = """\
 CREATE TABLE verdicts (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, used INTEGER NOT NULL, row BLOB NOT NULL);
@@ -245,26 +246,34 @@ class VerdictCache:
     def _open(self) -> sqlite3.Connection | None:
         if self._connection is None and self._readable:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # Only one process at a time opens, makes or replaces the file: SQLite would play an old file's log into a new
-            # file of the same name.
+            # Of those that find the same damage only one begins the next file.
             with _file_lock(self.path):
                 self._connection = self._connect()
         return self._connection
 
     def _connect(self) -> sqlite3.Connection:
-        if not self.path.exists():
-            _remove_logs(self.path)
-        connection, reason = self._try_connect()
+        files = self._files() or [self.path]
+        reasons = []
+        for file in files:
+            connection, reason = self._try_connect(file)
+            if connection is not None:
+                return connection
+            reasons.append(reason)
+        following = self.path.with_name(f"{self.path.name}.{_number(files[0], self.path) + 1}")
+        self._say(f"verification cache {files[0]}: it {reasons[0]}; it is left as it is, and {following.name} is used.")
+        connection, reason = self._try_connect(following)
         if connection is None:
-            self._set_aside(reason)
-            connection, reason = self._try_connect()
-        if connection is None:
-            raise sqlite3.DatabaseError(reason)
+            raise sqlite3.DatabaseError(f"a new file {reason}")
         return connection
 
-    def _try_connect(self) -> tuple[sqlite3.Connection | None, str]:
-        """Return a connection, or None and what is wrong with the file."""
-        connection = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+    def _files(self) -> list[Path]:
+        """The files of this cache that exist, the newest first."""
+        beside = (path for path in self.path.parent.glob(f"{glob.escape(self.path.name)}*") if _number(path, self.path))
+        return sorted(beside, key=lambda path: _number(path, self.path), reverse=True)
+
+    def _try_connect(self, file: Path) -> tuple[sqlite3.Connection | None, str]:
+        """Return a connection, or None and what is wrong with the file. One that is missing or empty is made."""
+        connection = sqlite3.connect(file, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
         try:
             connection.execute("PRAGMA synchronous = NORMAL")  # a power cut may lose the last verdicts, and nothing else
             connection.execute("PRAGMA journal_size_limit = 8388608")
@@ -297,15 +306,6 @@ class VerdictCache:
             return None, problem
         return connection, ""
 
-    def _set_aside(self, reason: str) -> None:
-        number = 1
-        while (aside := self.path.with_name(f"{self.path.name}.set-aside-{number}")).exists():
-            number += 1
-        # The file first: a kill in between leaves logs without a file, which the next one to open it takes away.
-        os.replace(self.path, aside)
-        _remove_logs(self.path)
-        self._say(f"verification cache {self.path}: it {reason}; set aside as {aside.name}, and begun anew.")
-
     def _failed(self, error: Exception, *, writing: bool) -> bool:
         """Do what ``error`` asks for. Returns False where trying again may help."""
         code = _primary_code(error)
@@ -332,10 +332,9 @@ class VerdictCache:
 
     def _disconnect(self) -> None:
         if self._connection is not None:
-            try:
+            # On a full disk the last checkpoint fails; the log holds what it would have written.
+            with suppress(sqlite3.Error):
                 self._connection.close()
-            except sqlite3.Error:
-                pass  # on a full disk the last checkpoint fails; the log holds what it would have written
             self._connection = None
 
 
@@ -427,9 +426,10 @@ def _file_lock(path: Path) -> Iterator[None]:
         yield
 
 
-def _remove_logs(path: Path) -> None:
-    for suffix in _WAL_FILES:
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+def _number(path: Path, first: Path) -> int:
+    """1 for ``first``, n for ``first.n``, 0 for any other file."""
+    end = path.name.removeprefix(first.name)
+    return 1 if not end else int(end[1:]) if re.fullmatch(r"\.[1-9][0-9]{0,5}", end) else 0
 
 
 def _used_bytes(connection: sqlite3.Connection) -> int:
