@@ -17,6 +17,7 @@ import pytest
 from kimina.errors import UserError
 from kimina.lean import cache_thread, remembering
 from kimina.lean.embedded.pool import EmbeddedVerifier
+from kimina.lean.kimina_server import KiminaServerVerifier
 from kimina.lean.local import _fingerprint
 from kimina.lean.remembering import RememberingVerifier
 from kimina.lean.verdict import CheckRequest, CheckResult, Message, Verdict
@@ -499,6 +500,22 @@ def test_killed_at_any_moment_it_keeps_what_was_written(make, said, tmp_path):
     connection.close()
 
 
+def test_while_another_process_writes_reading_goes_on_and_writing_is_tried_again(make, said, tmp_path):
+    cache = make()
+    keep(cache, result())
+    other = sqlite3.connect(tmp_path / "v.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    assert not cache.put([(request("new"), HERE, result())])
+    assert cache.get(request(), HERE) is not None and cache.get(request("new"), HERE) is None
+    with Scripted(tmp_path / "v.sqlite") as verifier:
+        assert verifier.check([request("by a verifier")])[0].verdict is Verdict.PROVED
+        other.execute("ROLLBACK")
+        conditions = verifier._conditions
+    other.close()
+    assert cache.put([(request("new"), HERE, result())]) and not said
+    assert cache.get(request("by a verifier"), conditions) is not None
+
+
 # Behind a verifier
 
 
@@ -665,6 +682,19 @@ def test_without_the_option_there_is_no_file_and_no_thread(tmp_path, monkeypatch
     monkeypatch.setattr(remembering, "CacheThread", None)
     with Scripted(None) as verifier:
         assert verifier.check([request()])[0].verdict is Verdict.PROVED
+
+
+def test_a_kimina_server_is_not_asked_about_what_is_known(tmp_path):
+    path = str(tmp_path / "v.sqlite")
+    nowhere = ["http://127.0.0.1:9"]
+    with KiminaServerVerifier(nowhere, lean_version="4.15.0", cache=path) as verifier:
+        # As after an answer of the server.
+        conditions = verifier._conditions_of("4.15.0")
+        verifier._cache_thread.keep(request(), conditions, result(lean_version="4.15.0"))
+    with KiminaServerVerifier(nowhere, lean_version="4.15.0", cache=path, timeout_s=90.0, goals=True) as verifier:
+        found = verifier.check([request()])[0]
+        assert (found.verdict, found.lean_version, verifier.counts.from_cache) == (Verdict.PROVED, "4.15.0", 1)
+    assert conditions.all_limits == {"timeout_s": 60.0, "heartbeats": 400_000.0}
 
 
 def test_the_embedded_lean_uses_it(library_cache, tmp_path):
