@@ -15,6 +15,7 @@ test: install
 bench: install
 	$(BIN)/python benchmarks/config_speed.py
 	$(BIN)/python benchmarks/lean_checks.py
+	$(BIN)/python benchmarks/verdict_cache.py
 	$(BIN)/python benchmarks/format_checks.py
 
 # The README's figure over three seeds, each with a warm start of its own (about an hour on two cores).

@@ -37,6 +37,7 @@ _EXAMPLES = """\
   python run.py                                          the nano experiment: warm start, RL, table; no GPU needed
   python run.py model=1p7b loss=drgpo reward=strict      the published recipe on 8 H100s, with the strict reward
   python run.py model=1p7b stage=plan                    what that would do and cost; starts nothing
+  python run.py stage=verify verify.input=in.jsonl verify.output=out.jsonl    Lean's verdicts on proofs in a file
   python run.py model=1p7b data=nano cluster=cpu         defaults follow the model, each can be chosen by hand
   python run.py actor_rollout_ref.actor.optim.lr=1e-4    every verl option keeps its own name
   python run.py --cfg job --package actor_rollout_ref.actor   show a part of the configuration"""

@@ -34,8 +34,10 @@ def check_machine(tree: Mapping[str, Any], plan: Plan) -> Iterator[str]:
     """
     if tree["stage"]["name"] in ("data", "table"):
         return  # these run anywhere; what a table depends on is usually there already
-    if tree["stage"]["name"] == "score":
-        _check_score(tree)
+    if tree["stage"]["name"] in ("score", "verify"):
+        _check_files(tree, tree["stage"]["name"])
+        if tree["stage"]["name"] == "score":
+            _check_token_counter(tree)
         _check_lean(tree)
         return
     stages = set(plan.stages)
@@ -59,7 +61,9 @@ def check_verifier(settings: Mapping[str, Any]) -> None:
     Raises:
         InfrastructureError: the true one isn't proved, or the false one is.
     """
-    with make_verifier(settings) as verifier:
+    # Whether a verdict is known from another day says nothing about the verifier of today.
+    asked = {**settings, "cache": None} if "cache" in settings else settings
+    with make_verifier(asked) as verifier:
         true, false = verifier.check(CANARIES)
     name = settings["name"]
     if true.verdict is not Verdict.PROVED:
@@ -111,30 +115,38 @@ def _check_lean(tree: Mapping[str, Any]) -> None:
         raise UserError(f"verifier.project_dir={verifier['project_dir']}: there is no such folder.")
 
 
-def _check_score(tree: Mapping[str, Any]) -> None:
-    """Check the files that stage=score is to read and write."""
-    score = tree["score"]
-    shown = {"input": score["input"] or "in.jsonl", "output": score["output"] or "out.jsonl"}
-    line = command_line(["stage=score", *(f"score.{key}={value}" for key, value in shown.items())])
-    for key in shown:
-        if score[key] is None:
+def _check_files(tree: Mapping[str, Any], stage: str) -> None:
+    """Check the files that stage=score or stage=verify is to read and write."""
+    node, line = tree[stage], _typed(tree, stage)
+    for key in ("input", "output"):
+        if node[key] is None:
             raise UserError(
-                f"stage=score reads JSON Lines from score.input and writes them to score.output; score.{key} is not set.\n"
-                f"  type: {line}"
+                f"stage={stage} reads JSON Lines from {stage}.input and writes them to {stage}.output; {stage}.{key} is not "
+                f"set.\n  type: {line}"
             )
-    source, target = (Path.cwd() / Path(score[key]).expanduser() for key in ("input", "output"))
+    source, target = (Path.cwd() / Path(node[key]).expanduser() for key in ("input", "output"))
     if not source.is_file():
-        raise UserError(f"score.input={score['input']}: there is no such file (looked for {source}).")
+        raise UserError(f"{stage}.input={node['input']}: there is no such file (looked for {source}).")
     if target.is_dir():
-        raise UserError(f"score.output={score['output']} is a folder; a file is needed.\n  type: {line}/scores.jsonl")
+        name = {"score": "scores", "verify": "verdicts"}[stage]
+        raise UserError(f"{stage}.output={node['output']} is a folder; a file is needed.\n  type: {line}/{name}.jsonl")
     if target.exists() and target.samefile(source):
-        raise UserError(f"score.output={score['output']} is the input, which would be overwritten; choose another file.")
-    if tree["reward"]["checks"]["too_long"]["unit"] == "tokens" and score["tokenizer"] is None:
+        raise UserError(f"{stage}.output={node['output']} is the input, which would be overwritten; choose another file.")
+
+
+def _check_token_counter(tree: Mapping[str, Any]) -> None:
+    if tree["reward"]["checks"]["too_long"]["unit"] == "tokens" and tree["score"]["tokenizer"] is None:
         model = tree["model"]["path"] or "FOLDER"
         raise UserError(
             "reward.checks.too_long.unit=tokens: stage=score has no tokenizer to count with.\n"
-            f"  type: {line} score.tokenizer={model}"
+            f"  type: {_typed(tree, 'score')} score.tokenizer={model}"
         )
+
+
+def _typed(tree: Mapping[str, Any], stage: str) -> str:
+    """The command of a stage that reads one file and writes another."""
+    shown = {"input": tree[stage]["input"] or "in.jsonl", "output": tree[stage]["output"] or "out.jsonl"}
+    return command_line([f"stage={stage}", *(f"{stage}.{key}={value}" for key, value in shown.items())])
 
 
 def _check_training_files(tree: Mapping[str, Any]) -> None:

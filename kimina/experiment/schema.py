@@ -116,6 +116,9 @@ def _ours() -> dict[str, Rule]:
         "score.output": Text("out.jsonl", nullable=True, described="a file"),
         "score.proof_field": Text("lean", nullable=True, described="the name of a field"),
         "score.tokenizer": Text("AI-MO/Kimina-Prover-Distill-1.7B", nullable=True, described="a hub name or a folder"),
+        "verify.input": Text("in.jsonl", nullable=True, described="a file"),
+        "verify.output": Text("out.jsonl", nullable=True, described="a file"),
+        "verify.code_field": Text("code", described="the name of a field"),
         "sft.enabled": Flag(True),
         "sft.prepared": Text("assets/warm_start", nullable=True, described="a folder"),
         "sft.epochs": _positive(1),
@@ -135,6 +138,7 @@ def _ours() -> dict[str, Rule]:
         "verifier.memory_mb": _count(2048, least=64),
         "verifier.max_heartbeats": _count(200000),
         "verifier.cache_size": _count(100000, least=0),
+        "verifier.cache": Text("auto", nullable=True, described="a file, or auto"),
         "verifier.proofs_per_second": _positive(4.33),
         # Optional: above this share of unverified samples in a step the run stops (+verifier.max_unverified_share=0.5).
         "verifier.max_unverified_share": Number(0.2, above=0, most=1),

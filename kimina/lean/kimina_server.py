@@ -60,7 +60,7 @@ class KiminaServerVerifier(RememberingVerifier):
 
     OPTIONS = (
         "urls", "timeout_s", "batch_size", "concurrency", "api_key_env", "lean_version", "proofs_per_second",
-        "cache_size", "goals",
+        "cache_size", "cache", "goals",
     )  # fmt: skip
 
     def __init__(
@@ -73,6 +73,7 @@ class KiminaServerVerifier(RememberingVerifier):
         lean_version: str | None = None,
         proofs_per_second: float | None = None,
         cache_size: int = 50_000,
+        cache: str | None = None,
         goals: bool = False,
         first_pause_s: float = _FIRST_PAUSE_S,
     ) -> None:
@@ -81,7 +82,7 @@ class KiminaServerVerifier(RememberingVerifier):
             raise UserError(
                 f"verifier.urls must be a list of addresses, not {urls!r}. Type: verifier.urls=[http://HOST:8000]"
             )
-        super().__init__(cache_size)
+        super().__init__(cache_size, cache, limits={"timeout_s": timeout_s}, goals=goals)
         self.header = HEADER
         self.lean_version = lean_version or "unknown"
         self._timeout_s = timeout_s

@@ -1,5 +1,6 @@
 """``verifier=local``: judges with a Lean, or a Lake project, that the user has installed. One process a check."""
 
+import hashlib
 import json
 import os
 import re
@@ -31,12 +32,13 @@ class LocalVerifier(ThreadedVerifier):
 
     ``project_dir`` names a Lake project: its packages can be imported, and Mathlib is part of the header when the
     project has it. Without a project, ``lean`` is the program. ``timeout_s`` (wall time) and ``memory_mb`` limit each
-    check.
+    check. ``cache`` is the file of the verification cache; with a project, its verdicts hold as long as no compiled
+    module and no Lake file of the project changes.
 
     Raises ``UserError`` when the program or the project isn't there.
     """
 
-    OPTIONS = ("project_dir", "lean", "workers", "timeout_s", "memory_mb", "max_heartbeats", "cache_size")
+    OPTIONS = ("project_dir", "lean", "workers", "timeout_s", "memory_mb", "max_heartbeats", "cache_size", "cache")
 
     def __init__(
         self,
@@ -47,6 +49,7 @@ class LocalVerifier(ThreadedVerifier):
         memory_mb: int = 8192,
         max_heartbeats: int = 400_000,
         cache_size: int = 50_000,
+        cache: str | None = None,
     ) -> None:
         positive(workers=workers, timeout_s=timeout_s, memory_mb=memory_mb, max_heartbeats=max_heartbeats)
         project = None if project_dir is None else Path(project_dir)
@@ -58,6 +61,9 @@ class LocalVerifier(ThreadedVerifier):
         super().__init__(
             [LocalWorker(command, project, self.header, timeout_s, self.lean_version) for _ in range(workers)],
             cache_size,
+            cache,
+            environment=_fingerprint(project) if project is not None and cache is not None else "",
+            limits={"timeout_s": timeout_s, "memory_mb": memory_mb},
         )
 
     def _refuse(self, request: CheckRequest) -> CheckResult | None:
@@ -177,6 +183,22 @@ def _version(command: list[str], project: Path | None) -> str:
 def _has_mathlib(project: Path) -> bool:
     manifest = project / "lake-manifest.json"
     return manifest.is_file() and '"mathlib"' in manifest.read_text(encoding="utf-8")
+
+
+def _fingerprint(project: Path) -> str:
+    """Digest of what a proof can import from ``project`` itself; the manifest pins the packages that it depends on.
+
+    Compiled modules count by size and time: proofs import those, not the sources.
+    """
+    digest = hashlib.sha256(str(project.resolve()).encode())
+    for name in ("lean-toolchain", "lake-manifest.json", "lakefile.lean", "lakefile.toml"):
+        if (project / name).is_file():
+            digest.update(name.encode() + (project / name).read_bytes())
+    compiled = project / ".lake" / "build"
+    for file in sorted(compiled.rglob("*.olean")):
+        status = file.stat()
+        digest.update(f"{file.relative_to(compiled)} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
 
 
 def _parsed(line: str) -> dict | None:

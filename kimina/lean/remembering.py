@@ -1,32 +1,72 @@
-"""What all verifiers share: identical proofs are checked once, verdicts are remembered, anybody may wait for them."""
+"""What all verifiers share: identical proofs are checked once, verdicts are remembered, anybody may wait for them.
+
+A verdict is looked for in memory, then among the checks that are under way, then, where the verifier has one, in the
+verification cache on disk (``kimina.lean.verdict_cache``).
+"""
 
 import asyncio
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, as_completed
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Self
 
+from kimina.lean.cache_thread import CacheThread
 from kimina.lean.verdict import CheckRequest, CheckResult, Verdict
+from kimina.lean.verdict_cache import UNKNOWN_VERSION, Conditions, VerdictCache, cache_file
 
 _Key = tuple[str, str]
+
+
+@dataclass
+class CheckCounts:
+    """How the requests to a verifier were answered: ``asked`` in all, of these from memory, from the verification cache,
+    by a check that was already under way, and by a refusal before Lean. The rest went to Lean."""
+
+    asked: int = 0
+    from_memory: int = 0
+    from_cache: int = 0
+    joined: int = 0
+    refused: int = 0
+
+    @property
+    def reused(self) -> int:
+        """Requests that an earlier check answered."""
+        return self.from_memory + self.from_cache + self.joined
 
 
 class RememberingVerifier(ABC):
     """A ``Verifier`` whose subclass only has to queue new proofs (``_enqueue``) and report on them (``_finish``).
 
-    The last ``cache_size`` verdicts are kept, by theorem name and exact text: header and Lean version are fixed for a
-    verifier. ``UNVERIFIED`` is never remembered.
+    The last ``cache_size`` verdicts are kept in memory, by theorem name and exact text: header and Lean version are
+    fixed for a verifier. With ``cache`` (a path or ``auto``) all verdicts of Lean are kept on disk too, for other
+    processes and later runs; ``environment``, ``limits`` and ``goals`` are then what they stand on, see
+    ``kimina.lean.verdict_cache.Conditions``. Disk and memory never hold ``UNVERIFIED``, and the disk nothing while the
+    Lean version is ``unknown``.
     """
 
     header: str
     lean_version: str
 
-    def __init__(self, cache_size: int) -> None:
+    def __init__(
+        self,
+        cache_size: int,
+        cache: str | None = None,
+        *,
+        environment: str = "",
+        limits: Mapping[str, float] | None = None,
+        goals: bool = False,
+    ) -> None:
+        self.counts = CheckCounts()
         self._cache_size = cache_size
+        self._environment = f"{type(self).__name__} {environment}"
+        self._limits = dict(limits or {})
+        self._goals = goals
+        self._conditions: Conditions | None = None
+        self._cache_thread = CacheThread(VerdictCache(cache_file(cache))) if cache is not None else None
         self._known: OrderedDict[_Key, CheckResult] = OrderedDict()
         self._running: dict[_Key, Future[CheckResult]] = {}
         self._lock = threading.Lock()
@@ -70,37 +110,69 @@ class RememberingVerifier(ABC):
                 return
             self._closed = True
         self._stop()
+        if self._cache_thread is not None:
+            self._cache_thread.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
     def _submit(self, request: CheckRequest) -> Future[CheckResult]:
         key = (request.theorem, request.code)
         future: Future[CheckResult] = Future()
         with self._lock:
+            self.counts.asked += 1
             if known := self._known.get(key):
+                self.counts.from_memory += 1
                 self._known.move_to_end(key)
                 future.set_result(replace(known, seconds=0.0))
                 return future
             if running := self._running.get(key):
+                self.counts.joined += 1
                 return running
             if self._closed:
                 future.set_result(self._unverified(request, "the verifier is closed"))
                 return future
             self._running[key] = future
             refusal = self._refuse(request)
-            if refusal is None:
+            if refusal is not None:
+                self.counts.refused += 1
+            elif self._cache_thread is not None and self.lean_version != UNKNOWN_VERSION:
+                self._cache_thread.look_up(
+                    request,
+                    self._conditions_of(self.lean_version),
+                    lambda found: self._looked_up(request, found),
+                    lambda error: self._fail(request, error),
+                )
+            else:
                 self._enqueue(request)
         if refusal is not None:
-            self._finish(request, refusal)
+            # It costs no Lean, and is the text's alone: nothing for the disk.
+            self._settle(request, refusal)
         return future
 
+    def _looked_up(self, request: CheckRequest, found: CheckResult | None) -> None:
+        """Go on with a request that the cache on disk was asked about; called in the cache's thread."""
+        if found is None:
+            with self._lock:
+                if not self._closed:
+                    self._enqueue(request)
+                    return
+            found = self._unverified(request, "the verifier is closed")
+        else:
+            with self._lock:
+                self.counts.from_cache += 1
+        self._settle(request, replace(found, seconds=0.0))
+
     def _finish(self, request: CheckRequest, result: CheckResult) -> None:
+        """Answer ``request`` with what came out of its check."""
+        if self._cache_thread is not None and result.verdict is not Verdict.UNVERIFIED:
+            self._cache_thread.keep(request, self._conditions_of(result.lean_version), result)
+        self._settle(request, result)
+
+    def _settle(self, request: CheckRequest, result: CheckResult) -> None:
         key = (request.theorem, request.code)
         with self._lock:
             future = self._running.pop(key)
@@ -109,6 +181,12 @@ class RememberingVerifier(ABC):
                 while len(self._known) > self._cache_size:
                     self._known.popitem(last=False)
         future.set_result(result)
+
+    def _conditions_of(self, lean_version: str) -> Conditions:
+        """What verdicts of this Lean version stand on. The version may become known at the first answer only."""
+        if self._conditions is None or self._conditions.lean_version != lean_version:
+            self._conditions = Conditions(lean_version, self.header, self._environment, self._limits, self._goals)
+        return self._conditions
 
     def _fail(self, request: CheckRequest, error: BaseException) -> None:
         """Raise ``error`` where ``request`` is waited for."""

@@ -3,7 +3,7 @@
 import queue
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from kimina.errors import UserError
@@ -20,10 +20,18 @@ class Worker(Protocol):
 
 
 class ThreadedVerifier(RememberingVerifier):
-    """Serves requests with ``workers``, each in a thread of its own."""
+    """Serves requests with ``workers``, each in a thread of its own; the other arguments are `RememberingVerifier`'s."""
 
-    def __init__(self, workers: Sequence[Worker], cache_size: int) -> None:
-        super().__init__(cache_size)
+    def __init__(
+        self,
+        workers: Sequence[Worker],
+        cache_size: int,
+        cache: str | None = None,
+        *,
+        environment: str = "",
+        limits: Mapping[str, float] | None = None,
+    ) -> None:
+        super().__init__(cache_size, cache, environment=environment, limits=limits)
         self._jobs: queue.SimpleQueue[CheckRequest | None] = queue.SimpleQueue()
         self._workers = list(workers)
         # Daemon threads: a forgotten close() must not keep the program alive; the processes end with it.

@@ -5,6 +5,7 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 from kimina.errors import UserError, nearest
+from kimina.lean.remembering import CheckCounts
 from kimina.lean.verdict import CheckRequest, CheckResult
 
 
@@ -15,6 +16,8 @@ class Verifier(Protocol):
     """The text that stands before every proof: the same for all, never blank."""
     lean_version: str
     """Version of the Lean that judges, for example ``4.35.0``."""
+    counts: CheckCounts
+    """How the requests so far were answered."""
 
     def check(
         self, requests: Sequence[CheckRequest], on_result: Callable[[CheckResult], None] | None = None

@@ -10,6 +10,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from kimina.errors import UserError
+from kimina.lean.verdict_cache import AUTO
 from kimina.reward.settings import REWARD_KEYS
 
 #: Root nodes of ours. verl's trainer never sees them.
@@ -21,6 +22,7 @@ OUR_NODES = (
     "plan",
     "sft",
     "score",
+    "verify",
     "loss",
     "correction",
     "length",
@@ -107,6 +109,9 @@ def reward_settings(ours: dict[str, Any], our_reward: dict[str, Any], model_path
     verifier = dict(ours["verifier"])
     # for the plan only; verifiers don't take them
     verifier.pop("proofs_per_second", None)
+    if verifier.get("cache") not in (None, AUTO):
+        # Ray's workers stand in other folders.
+        verifier["cache"] = str(Path(verifier["cache"]).expanduser().absolute())
     limit = verifier.pop("max_unverified_share", DEFAULT_MAX_UNVERIFIED_SHARE)
     return {
         "reward": our_reward,

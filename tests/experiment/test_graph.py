@@ -36,6 +36,7 @@ def changed(*words, base=()):
         ("name=another", set()),
         ("verifier.workers=1", set()),
         ("verifier.cache_size=10", set()),
+        ("verifier.cache=elsewhere.sqlite", set()),
         ("sft.threads=1", set()),
         ("sft.prepared=tests", set()),
         ("plan.response_tokens=50", set()),

@@ -104,3 +104,10 @@ def test_a_verifier_that_fails_a_canary_is_refused(monkeypatch, verdicts, said):
 def test_a_verifier_that_tells_true_from_false_is_taken(monkeypatch):
     monkeypatch.setattr(machine, "make_verifier", lambda _: Answers(Verdict.PROVED, Verdict.LEAN_ERROR))
     machine.check_verifier({"name": "kimina", "proofs_per_second": 4.33})
+
+
+def test_canaries_are_asked_today_and_not_remembered_from_another_day(monkeypatch):
+    asked = []
+    monkeypatch.setattr(machine, "make_verifier", lambda it: asked.append(it) or Answers(Verdict.PROVED, Verdict.LEAN_ERROR))
+    machine.check_verifier({"name": "kimina", "cache": "auto"})
+    assert asked == [{"name": "kimina", "cache": None}]

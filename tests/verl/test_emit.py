@@ -59,6 +59,18 @@ def test_paths_seed_and_reward_reach_verl(tmp_path):
     assert "hf_model" in config.actor_rollout_ref.actor.checkpoint.save_contents
 
 
+def test_the_verification_cache_is_the_same_file_in_every_worker(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def cache(*overrides):
+        return emit(tmp_path, *overrides).reward.custom_reward_function.reward_kwargs.settings.verifier.cache
+
+    assert cache() is None
+    assert cache("verifier=kimina") == "auto"
+    assert cache("verifier=kimina", "verifier.cache=v.sqlite") == str(tmp_path / "v.sqlite")
+
+
+
 def test_a_run_always_saves_its_last_step(tmp_path):
     assert emit(tmp_path, "trainer.save_freq=-1").trainer.save_freq > 0
 

@@ -41,6 +41,7 @@ PLACE_OF_CHECKING = (
     "verifier.batch_size",
     "verifier.concurrency",
     "verifier.cache_size",
+    "verifier.cache",
     "verifier.api_key_env",
     "verifier.proofs_per_second",
     "reward.num_workers",

@@ -14,6 +14,7 @@ from kimina.experiment.stages import data, evaluate, rl, table, warm_start
 from kimina.experiment.stages.graph import build_graph
 from kimina.experiment.stages.run_context import RunContext
 from kimina.experiment.stages.score import score
+from kimina.experiment.stages.verify import verify
 
 
 def run_stages(config: DictConfig, overrides: list[str]) -> int:
@@ -31,8 +32,8 @@ def run_stages(config: DictConfig, overrides: list[str]) -> int:
     with QuietTerminal(log_file) as quiet, Progress(quiet.stream) as progress:
         context = RunContext(config, resolved, list(overrides), graph, progress, log_file)
         progress.say(f"log: {log_file}")
-        if resolved["stage"]["name"] == "score":
-            score(context)
+        if on_file := _ON_FILES.get(resolved["stage"]["name"]):
+            on_file(context)
             return 0
         wanted = graph.upto(resolved["stage"]["name"])
         made: list[Artifact] = []
@@ -77,6 +78,8 @@ def _table(context: RunContext) -> list[Artifact]:
     return [context.produce(graph.table, table.make, parents, context.part("table"))]
 
 
+# Stages outside the graph, from one file of the user's to another.
+_ON_FILES: dict[str, Callable[[RunContext], None]] = {"score": score, "verify": verify}
 _WORK: dict[str, Callable[[RunContext], list[Artifact]]] = {
     "data": _data,
     "sft": _sft,

@@ -1,38 +1,29 @@
 """``stage=score``: rewards for outputs that lie in a file, by the checks and the verifier of training.
 
-Judged rows go to ``rows.jsonl`` of the stage's own folder, a portion at a time. An interrupted scoring goes on behind
-the last portion, and one in which proofs could not be verified asks about those again. The output file is written at
-the end, in one step.
+An interrupted scoring goes on where it was, and one in which proofs could not be verified asks about those again; see
+`kimina.experiment.stages.judged_rows`.
 """
 
-import hashlib
-import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
-from kimina.durable import JsonLines, to_json, write_chunks
 from kimina.errors import InfrastructureError
 from kimina.experiment.artifact import Artifact, stage_hash
-from kimina.experiment.complaint import command_line
 from kimina.experiment.machine import check_verifier
 from kimina.experiment.progress import Progress
 from kimina.experiment.stages.graph import PLACE_OF_CHECKING
+from kimina.experiment.stages.judged_rows import PORTION_ROWS, JudgedRows, digest_of_rows, portions, too_many_unverified
 from kimina.experiment.stages.run_context import RunContext
 from kimina.lean.verdict import CheckRequest, Verdict
 from kimina.lean.verifier import Verifier, make_verifier
 from kimina.reward.rows import BAD_ROW, BadRowError, Row, RowReport, check_row, error_row, read_row, result_row
 from kimina.reward.scorer import Scorer
 from kimina.reward.settings import RewardSettings
-
-ROWS = "rows.jsonl"
-PORTION_ROWS = 256
-PORTION_BYTES = 1 << 24
-_CHUNK = 1 << 20
 
 
 @dataclass
@@ -90,7 +81,7 @@ def score(context: RunContext) -> None:
     """
     settings = context.resolved["score"]
     source, target = Path(settings["input"]).expanduser(), Path(settings["output"]).expanduser()
-    digest, lines = _digest(source)
+    digest, lines = digest_of_rows(source)
     identity = {
         **context.part("reward", "verifier"),
         "score": {key: value for key, value in settings.items() if key not in ("input", "output")},
@@ -101,7 +92,7 @@ def score(context: RunContext) -> None:
         context.resolved["output_dir"], "score", name, stage_hash(identity, {"input": digest}, excluded=PLACE_OF_CHECKING)
     )
     context.produce(artifact, lambda _, made: _judge(context, made, source, target, lines), {"input": digest}, identity)
-    summary = _write(artifact, target)
+    summary = _written(artifact, target)
     _print(summary, context.progress)
     context.progress.say(f"record: {artifact.folder}")
     context.progress.say(f"scores: {target}")
@@ -113,37 +104,31 @@ def _judge(context: RunContext, artifact: Artifact, source: Path, target: Path, 
     asks_lean = context.resolved["verifier"]["name"] != "none"
     if asks_lean:
         check_verifier(context.resolved["verifier"])
-    finished = {number for number, row in _stored(artifact) if row["verdict"] != Verdict.UNVERIFIED}
+    rows = JudgedRows(artifact)
+    finished = rows.finished()
     verifier = make_verifier(context.resolved["verifier"]) if asks_lean else None
     try:
         with context.progress.stage("score: judging", lines, "rows") as shown:
             shown.resume_at(len(finished))
-            for portion in _portions(source, finished):
-                JsonLines(artifact.file(ROWS)).append(_judged(context, scorer, verifier, portion, shown))
+            for portion in portions(source, finished, PORTION_ROWS):
+                rows.append(_judged(context, scorer, verifier, portion, shown))
         if verifier is not None:
             artifact.update(lean={"version": verifier.lean_version, "header": verifier.header})
     finally:
         if verifier is not None:
             verifier.close()
-    summary = _write(artifact, target)
+    summary = _written(artifact, target)
     artifact.update(score=summary.as_dict())
-    # Stricter than in training, where a few samples more or less don't matter: unless a share is set, none may be missing.
-    limit = context.resolved["verifier"].get("max_unverified_share", 0)
     asked = sum(count for verdict, count in summary.verdicts.items() if verdict != "not asked")
-    if asked and summary.unverified / asked > limit:
+    if error := too_many_unverified(context, summary.unverified, asked, f"{target} has no reward for them"):
         _print(summary, context.progress)
-        raise InfrastructureError(
-            f"{summary.unverified} of {asked} proofs could not be verified. {target} has no reward for them; the same "
-            "command asks about them again, and with a share that you accept it goes on without.\n"
-            f"  type: {command_line(context.overrides)}\n"
-            f"  type: {command_line([*context.overrides, '+verifier.max_unverified_share=0.01'])}"
-        )
+        raise error
 
 
 def _judged(
     context: RunContext, scorer: Scorer, verifier: Verifier | None, portion: list[tuple[int, bytes]], shown: Any
-) -> list[dict[str, Any]]:
-    """Judge a portion of numbered lines and return what is stored of them, in order."""
+) -> list[tuple[int, dict[str, Any]]]:
+    """Judge a portion of numbered lines and return their output rows, in order."""
     opens_think, proof_field = context.resolved["model"]["think_in_prompt"], context.resolved["score"]["proof_field"]
     stored: dict[int, dict[str, Any]] = {}
     open_rows: dict[str, tuple[int, Row, RowReport]] = {}
@@ -169,79 +154,12 @@ def _judged(
             stored[number] = result_row(row, report, result.verdict, open_question=False)
             if result.verdict is not Verdict.PROVED:
                 stored[number]["detail"] = result.detail
-    return [{"row": number, "result": stored[number]} for number, _ in portion]
+    return [(number, stored[number]) for number, _ in portion]
 
 
-def _lines(source: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (number from 1, line) of every line that is not blank."""
-    try:
-        with open(source, "rb") as file:
-            for number, line in enumerate(file, start=1):
-                text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-                if text.strip():
-                    yield number, text.rstrip(b"\r\n")
-    except OSError as error:
-        raise InfrastructureError(f"cannot read {source}: {error.strerror or error}") from error
-
-
-def _portions(source: Path, finished: set[int]) -> Iterator[list[tuple[int, bytes]]]:
-    portion: list[tuple[int, bytes]] = []
-    size = 0
-    for number, line in _lines(source):
-        if number in finished:
-            continue
-        portion.append((number, line))
-        size += len(line)
-        if len(portion) == PORTION_ROWS or size > PORTION_BYTES:
-            yield portion
-            portion, size = [], 0
-    if portion:
-        yield portion
-
-
-def _digest(source: Path) -> tuple[str, int]:
-    """Return the SHA-256 of the file and how many rows it has."""
-    digest, rows = hashlib.sha256(), 0
-    for number, line in _lines(source):
-        digest.update(b"%d:%d:" % (number, len(line)))
-        digest.update(line)
-        rows += 1
-    return digest.hexdigest(), rows
-
-
-def _stored(artifact: Artifact) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield (number, output row) of every row judged so far, as stored; a row that was asked again comes twice."""
-    for _, number, row in _stored_at(artifact):
-        yield number, row
-
-
-def _stored_at(artifact: Artifact) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    path = artifact.file(ROWS)
-    if not path.exists():
-        return
-    offset = 0
-    with open(path, "rb") as file:
-        for line in file:
-            if line.endswith(b"\n"):  # else a kill tore it
-                stored = json.loads(line)
-                yield offset, stored["row"], stored["result"]
-            offset += len(line)
-
-
-def _write(artifact: Artifact, target: Path) -> Summary:
-    """Write the output file in the order of the input, in one step, and return its counts."""
-    latest = {number: offset for offset, number, _ in _stored_at(artifact)}
+def _written(artifact: Artifact, target: Path) -> Summary:
     summary = Summary()
-
-    def chunks() -> Iterator[bytes]:
-        with open(artifact.file(ROWS), "rb") as file:
-            for number in sorted(latest):
-                file.seek(latest[number])
-                row = json.loads(file.readline())["result"]
-                summary.add(row)
-                yield (to_json(row) + "\n").encode()
-
-    write_chunks(target, chunks() if latest else ())
+    JudgedRows(artifact).write(target, summary.add)
     return summary
 
 
