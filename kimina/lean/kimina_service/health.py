@@ -1,0 +1,100 @@
+"""What is known about one server: how much it sustains, and whether it works at all.
+
+**Window.** ``window`` is the number of proofs that the server may hold. It grows while the server answers without delay
+(by the number of answered proofs until the first trouble, then by about one a window), halves when the server is
+overloaded or silent, and shrinks by an eighth when proofs wait there longer than they take. Growing needs a full window
+(else there is no evidence), and a decrease happens once for all requests that were under way together.
+
+**Rest.** A server that can't be reached, or failed ``_FAILURES`` times without an answer in between, rests; each further
+rest is longer. After it the server is asked one small question (the dispatcher's probe) before it gets proofs again.
+"""
+
+from kimina.lean.kimina_service.wire import TroubleKind
+
+_FIRST_WINDOW = 64
+"""Proofs: the published server has 60 workers. Less would leave them idle for as long as the first proofs take."""
+_LONG_WAIT_S = 2.0
+"""Seconds: shorter waits are the network's and the server's polling, and say nothing about its load."""
+_FAILURES = 3
+_STRANGER_TRIES = 5
+
+
+class Health:
+    """State of one server. ``concurrency`` bounds its requests, ``concurrency * batch_size`` its proofs. Times are s."""
+
+    def __init__(self, concurrency: int, batch_size: int) -> None:
+        self._concurrency = concurrency
+        self._most = concurrency * batch_size
+        self.window = float(min(_FIRST_WINDOW, self._most))
+        self._growing_fast = True
+        self._decreased_at = float("-inf")
+        self.proofs = 0
+        """Proofs that the server holds now."""
+        self.requests = 0
+        """Requests under way now."""
+        self.open = False
+        """Whether it gets proofs."""
+        self.answered = False
+        """Whether it ever answered."""
+        self.answered_at = float("-inf")
+        self.rests = 0
+        """Rests since the last verdict."""
+        self._failures = 0
+
+    @property
+    def room(self) -> int:
+        """Proofs that may be sent now."""
+        return max(0, int(self.window) - self.proofs) if self.open and self.free_requests else 0
+
+    @property
+    def free_requests(self) -> int:
+        """Requests that may be opened now."""
+        return self._concurrency - self.requests
+
+    @property
+    def absent(self) -> bool:
+        """Whether there seems to be no server: it never answered, in several tries."""
+        return not self.answered and self.rests >= _STRANGER_TRIES
+
+    def probed(self, now: float) -> None:
+        """Note an answer to the probe."""
+        self.open = self.answered = True
+        self.answered_at = now
+        self._failures = 0
+
+    def answered_proofs(self, count: int, full: bool, wall_s: float, lean_s: float, sent: float, now: float) -> None:
+        """Note an answer with ``count`` verdicts after ``wall_s``, of which Lean says it needed ``lean_s``.
+
+        ``full``: whether the window was full while the request was under way.
+        """
+        self.probed(now)
+        self.rests = 0
+        wait_s = wall_s - lean_s
+        if wait_s > max(lean_s, _LONG_WAIT_S):
+            self._decrease(7 / 8, sent, now)
+        elif full and wait_s < max(lean_s, _LONG_WAIT_S) / 2:
+            self.window = min(self._most, self.window + (count if self._growing_fast else count / self.window))
+
+    def failed(self, kind: TroubleKind, blamed: bool, sent: float, now: float) -> bool:
+        """Note a request that failed as a whole; return whether the server has to rest.
+
+        ``blamed``: whether it speaks against the server, and not against the one proof in it.
+        """
+        if kind in (TroubleKind.OVERLOADED, TroubleKind.SILENT):
+            self._decrease(1 / 2, sent, now)
+        if not blamed or not self.open:
+            return False
+        self._failures += 1
+        return kind is TroubleKind.UNREACHABLE or self._failures >= _FAILURES
+
+    def rest(self) -> None:
+        """Send it nothing until the next probe."""
+        self.open = False
+        self.rests += 1
+        self._failures = 0
+
+    def _decrease(self, factor: float, sent: float, now: float) -> None:
+        if sent > self._decreased_at:
+            self.window = max(1.0, self.window * factor)
+            self._growing_fast = False
+            self._decreased_at = now
