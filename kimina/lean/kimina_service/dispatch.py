@@ -229,9 +229,7 @@ class Dispatcher:
 
     # What came back
 
-    def _answered(
-        self, server: Server, jobs: Sequence[Job], results: Sequence[CheckResult], sent: float, full: bool
-    ) -> None:
+    def _answered(self, server: Server, jobs: Sequence[Job], results: Sequence[CheckResult], sent: float, full: bool) -> None:
         now = self._loop.time()
         verdicts = [result for result in results if result.verdict is not Verdict.UNVERIFIED]
         if verdicts:
@@ -336,7 +334,7 @@ class Dispatcher:
         except Exception as error:
             server.probing = None
             self._rest(server)
-            self.fail_all(lambda: error)
+            self.fail_all(lambda found=error: found)
         else:
             server.probing = None
             server.health.probed(self._loop.time())

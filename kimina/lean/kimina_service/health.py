@@ -1,9 +1,11 @@
 """What is known about one server: how much it sustains, and whether it works at all.
 
-**Window.** ``window`` is the number of proofs that the server may hold. It grows while the server answers without delay
-(by the number of answered proofs until the first trouble, then by about one a window), halves when the server is
-overloaded or silent, and shrinks by an eighth when proofs wait there longer than they take. Growing needs a full window
-(else there is no evidence), and a decrease happens once for all requests that were under way together.
+**Window.** ``window`` is the number of proofs that the server may hold: a little more than it has workers, so that none
+idles, and not much more, since a proof that waits at one server can't be taken by another. How long proofs wait there is
+what an answer took beyond Lean's own time, smoothed. While that is short (a tenth of Lean's time) and the window is full
+(else there is no evidence) the window grows: by a quarter a round until proofs wait for the first time, then by about one
+proof a round. When proofs wait long (a quarter of Lean's time) it shrinks by an eighth, and when the server is overloaded or
+silent it halves; once for all requests that were under way together.
 
 **Rest.** A server that can't be reached, or failed ``_FAILURES`` times without an answer in between, rests; each further
 rest is longer. After it the server is asked one small question (the dispatcher's probe) before it gets proofs again.
@@ -13,8 +15,9 @@ from kimina.lean.kimina_service.wire import TroubleKind
 
 _FIRST_WINDOW = 64
 """Proofs: the published server has 60 workers. Less would leave them idle for as long as the first proofs take."""
-_LONG_WAIT_S = 2.0
-"""Seconds: shorter waits are the network's and the server's polling, and say nothing about its load."""
+_SMOOTHING = 1 / 16
+_SHORT_WAIT_S, _LONG_WAIT_S = 0.25, 2.0
+"""Seconds on top of the shares above: what the network, the server's polling and a busy client may add."""
 _FAILURES = 3
 _STRANGER_TRIES = 5
 
@@ -40,6 +43,8 @@ class Health:
         self.rests = 0
         """Rests since the last verdict."""
         self._failures = 0
+        self._lean_s: float | None = None
+        self._wait_s: float | None = None
 
     @property
     def room(self) -> int:
@@ -69,11 +74,14 @@ class Health:
         """
         self.probed(now)
         self.rests = 0
-        wait_s = wall_s - lean_s
-        if wait_s > max(lean_s, _LONG_WAIT_S):
+        self._lean_s = _smoothed(self._lean_s, lean_s)
+        self._wait_s = _smoothed(self._wait_s, wall_s - lean_s)
+        if self._wait_s > self._lean_s / 4 + _LONG_WAIT_S:
             self._decrease(7 / 8, sent, now)
-        elif full and wait_s < max(lean_s, _LONG_WAIT_S) / 2:
-            self.window = min(self._most, self.window + (count if self._growing_fast else count / self.window))
+        elif self._wait_s > self._lean_s / 10 + _SHORT_WAIT_S:
+            self._growing_fast = False
+        elif full:
+            self.window = min(self._most, self.window + (count / 4 if self._growing_fast else count / self.window))
 
     def failed(self, kind: TroubleKind, blamed: bool, sent: float, now: float) -> bool:
         """Note a request that failed as a whole; return whether the server has to rest.
@@ -98,3 +106,7 @@ class Health:
             self.window = max(1.0, self.window * factor)
             self._growing_fast = False
             self._decreased_at = now
+
+
+def _smoothed(before: float | None, now: float) -> float:
+    return now if before is None else before + _SMOOTHING * (now - before)

@@ -57,9 +57,7 @@ class Wire:
         self._models = import_kimina_client().models
         self._session: aiohttp.ClientSession | None = None
 
-    async def check(
-        self, texts: Sequence[str], timeout_s: float, tree: str | None = None
-    ) -> list[Mapping[str, Any] | None]:
+    async def check(self, texts: Sequence[str], timeout_s: float, tree: str | None = None) -> list[Mapping[str, Any] | None]:
         """Have ``texts`` checked; each one's reply as ``{id, time, error | response}``, ``None`` where there is none.
 
         Raises ``Trouble`` when the server gives no answer in its protocol.
