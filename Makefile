@@ -17,6 +17,7 @@ bench: install
 	$(BIN)/python benchmarks/lean_checks.py
 	$(BIN)/python benchmarks/verdict_cache.py
 	$(BIN)/python benchmarks/format_checks.py
+	$(BIN)/python benchmarks/kimina_client.py
 
 # The README's figure over three seeds, each with a warm start of its own (about an hour on two cores).
 seeds: install

@@ -18,6 +18,7 @@ from kimina.lean.verdict import CheckRequest, Verdict
 from kimina.lean.verifier import make_verifier
 
 TRAINING_COLUMNS = ("data_source", "prompt", "reward_model", "extra_info")
+_CANARY_S = 300.0  # time for two theorems, a first import of Mathlib included
 _SPARE = 1.2  # share of the estimated checkpoint size that must be free
 CANARIES = (
     CheckRequest("true", "theorem canary_true : True := True.intro", "canary_true"),
@@ -59,10 +60,15 @@ def check_verifier(settings: Mapping[str, Any]) -> None:
         settings: the ``verifier`` node as a plain mapping.
 
     Raises:
-        InfrastructureError: the true one isn't proved, or the false one is.
+        InfrastructureError: the true one isn't proved, or the false one is; or Kimina Lean servers run another Lean than
+            ``verifier.lean_version``, or different ones.
     """
-    # Whether a verdict is known from another day says nothing about the verifier of today.
-    asked = {**settings, "cache": None} if "cache" in settings else settings
+    asked = dict(settings)
+    if "cache" in asked:
+        asked["cache"] = None  # whether a verdict is known from another day says nothing about the verifier of today
+    if "deadline_s" in asked:
+        # A run can wait for a server that is down for a while; a question before it starts is answered sooner.
+        asked["deadline_s"] = min(asked["deadline_s"] or _CANARY_S, _CANARY_S)
     with make_verifier(asked) as verifier:
         true, false = verifier.check(CANARIES)
     name = settings["name"]

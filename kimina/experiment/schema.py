@@ -135,6 +135,7 @@ def _ours() -> dict[str, Rule]:
         "verifier.workers": _count(2, most=4096),
         "verifier.goals": Flag(False),
         "verifier.timeout_s": Number(60, above=0, most=3600),
+        "verifier.deadline_s": _positive(1800, nullable=True),
         "verifier.memory_mb": _count(2048, least=64),
         "verifier.max_heartbeats": _count(200000),
         "verifier.cache_size": _count(100000, least=0),

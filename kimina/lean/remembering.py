@@ -84,6 +84,10 @@ class RememberingVerifier(ABC):
         """A verdict that needs no Lean, or ``None``."""
         return None
 
+    def _version_so_far(self) -> str:
+        """The Lean version, or ``unknown``; never waits, for it is asked with the lock held."""
+        return self.lean_version
+
     def check(
         self, requests: Sequence[CheckRequest], on_result: Callable[[CheckResult], None] | None = None
     ) -> list[CheckResult]:
@@ -139,10 +143,10 @@ class RememberingVerifier(ABC):
             refusal = self._refuse(request)
             if refusal is not None:
                 self.counts.refused += 1
-            elif self._cache_thread is not None and self.lean_version != UNKNOWN_VERSION:
+            elif self._cache_thread is not None and (version := self._version_so_far()) != UNKNOWN_VERSION:
                 self._cache_thread.look_up(
                     request,
-                    self._conditions_of(self.lean_version),
+                    self._conditions_of(version),
                     lambda found: self._looked_up(request, found),
                     lambda error: self._fail(request, error),
                 )

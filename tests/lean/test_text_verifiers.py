@@ -1,6 +1,7 @@
 """The verifiers that read what Lean prints: composition, judging, the local program, and Kimina servers."""
 
 import asyncio
+import itertools
 import json
 import os
 import shlex
@@ -18,7 +19,8 @@ from kimina.errors import UserError
 from kimina.lean.embedded.build import ensure_library, server_environment
 from kimina.lean.embedded.installation import find_installation
 from kimina.lean.kimina_client_compat import import_kimina_client
-from kimina.lean.kimina_server import HEADER, KiminaServerVerifier, join_replies
+from kimina.lean.kimina_server import HEADER, KiminaServerVerifier
+from kimina.lean.kimina_service.wire import join_replies
 from kimina.lean.metaprogramming import find_metaprogramming
 from kimina.lean.report import judge_reply
 from kimina.lean.snippet import compose, split_imports
@@ -103,7 +105,7 @@ def test_conformance_cases():
         verdict = case_verdict(case)
         if verdict != case["verdict"] and verdict not in case["also_acceptable"]:
             wrong.append((case["id"], verdict, case["verdict"], case["note"]))
-    assert not wrong
+    assert not wrong, wrong
 
 
 def report(name: str, axioms: str = "does not depend on any axioms") -> str:
@@ -170,6 +172,7 @@ class Server:
     def __init__(self, canned: dict | None = None, failures: int = 0, answer=None) -> None:
         self.canned, self.failures, self.answer = canned, failures, answer
         self.seen: list[dict] = []
+        self.probes = 0
         self.headers: list[dict] = []
 
     def __enter__(self) -> "Server":
@@ -178,7 +181,10 @@ class Server:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                owner.seen.append(body)
+                if "#version" in body["snippets"][0]["code"]:
+                    owner.probes += 1
+                else:
+                    owner.seen.append(body)
                 owner.headers.append(dict(self.headers))
                 canned = owner.canned or {}
                 if canned.get("event") in ("timeout", "connection_reset", "connection_refused", "dns_failure"):
@@ -191,8 +197,9 @@ class Server:
                 elif text is None:
                     text = json.dumps({"results": [owner.answer(snippet) for snippet in body["snippets"]]})
                 else:
-                    for name, snippet in zip(canned.get("request_ids", ["s1"]), body["snippets"], strict=False):
-                        text = text.replace(f'"id": "{name}"', f'"id": "{snippet["id"]}"')
+                    for name, snippet in itertools.product(canned.get("request_ids", ["s1"]), body["snippets"]):
+                        if f" : {name}\n" in snippet["code"]:
+                            text = text.replace(f'"id": "{name}"', f'"id": "{snippet["id"]}"')
                 self.send_response(status)
                 self.end_headers()
                 self.wfile.write(text.encode())
@@ -267,6 +274,7 @@ def test_server_verifier_end_to_end(library_cache):
         results = verifier.check([CheckRequest(str(index), text, "t") for index, text in enumerate(TEXTS)])
         assert {text: result.verdict for text, result in zip(TEXTS, results, strict=True)} == TEXTS
         assert results[2].messages[0].line == 1
+        assert results[0].lean_version == verifier.lean_version == "4.35.0"
         assert all(snippet["code"].startswith(HEADER) for body in server.seen for snippet in body["snippets"])
         assert asyncio.run(verifier.check_one(CheckRequest("x", GOOD, "t"))).verdict is Verdict.PROVED
 
@@ -285,11 +293,12 @@ def proved(snippet: dict) -> dict:
 
 def test_outage_is_retried_then_unverified():
     with Server(answer=proved, failures=2) as server:
-        with KiminaServerVerifier([server.url], concurrency=1, first_pause_s=0.001) as verifier:
+        with KiminaServerVerifier([server.url], concurrency=1, first_pause_s=0.001, deadline_s=5) as verifier:
             assert verifier.check([CheckRequest("x", GOOD, "t")])[0].verdict is Verdict.PROVED
-            assert len(server.seen) == 3
-            server.failures = 100
-            assert verifier.check([CheckRequest("x", GOOD + " ", "t")])[0].verdict is Verdict.UNVERIFIED
+            assert server.probes == 3 and len(server.seen) == 1
+        server.failures = 10**9
+        with KiminaServerVerifier([server.url], concurrency=1, first_pause_s=0.001, deadline_s=5) as verifier:
+            assert verifier.check([CheckRequest("x", GOOD, "t")])[0].verdict is Verdict.UNVERIFIED
 
 
 def test_another_server_takes_over():
@@ -309,7 +318,7 @@ def test_unreachable_server_is_unverified_and_close_ends_open_checks():
         results: list = []
         asking = threading.Thread(target=lambda: results.extend(verifier.check([CheckRequest("x", GOOD, "t")])))
         asking.start()
-        while not verifier._under_way:
+        while not verifier._dispatcher.servers[0].health.rests:
             threading.Event().wait(0.01)
         verifier.close()
         asking.join()

@@ -58,7 +58,7 @@ def test_one_judge_serves_a_process(monkeypatch):
     made = []
 
     class Made:
-        async def judge(self, statement, response):
+        async def judge(self, statement, response, turn):
             return {"score": 1.0}
 
     def from_settings(settings):
