@@ -279,13 +279,13 @@ def test_the_healthy_one_of_two_servers_does_everything(fault):
     with plan as sick, FaultyServer() as healthy, kimina(sick, healthy) as verifier:
         if fault == "refused":
             sick.stop()
-        assert check_all(verifier, BATCH) == 0
-        assert len(healthy.judged) == PROOFS
+        assert check_all(verifier, BATCH[:500]) == 0
+        assert len(healthy.judged) == 500
 
 
 def test_a_slow_server_does_not_hold_up_a_fast_one():
     with FaultyServer(delay_s=0.1) as slow, FaultyServer() as fast, kimina(slow, fast, batch_size=2) as verifier:
-        assert check_all(verifier, BATCH) == 0
+        assert check_all(verifier, BATCH[:500]) == 0
         assert slow.judged.total() < fast.judged.total()
 
 
@@ -336,13 +336,11 @@ def test_the_window_shrinks_to_what_the_server_takes():
 
     class Narrow(FaultyServer):
         holding = 0
-        refused = 0
 
         async def _answer(self, snippets, head, writer):
             self.holding += len(snippets)
             await asyncio.sleep(0.002)
             crowded = self.holding > limit
-            self.refused += crowded
             self.plan = (lambda number, codes: "429") if crowded else (lambda number, codes: None)
             try:
                 await super()._answer(snippets, head, writer)
@@ -354,7 +352,6 @@ def test_the_window_shrinks_to_what_the_server_takes():
         assert health.window == 64
         assert check_all(verifier, BATCH[:500]) == 0
         assert health.window < 16
-        assert server.refused < 250
 
 
 def test_the_last_proofs_are_spread_over_servers():
