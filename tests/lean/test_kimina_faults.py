@@ -261,6 +261,8 @@ def test_a_fault_that_lasts_ends_unverified_within_the_deadline(fault, probes):
     with plan as server, kimina(server, deadline_s=0.5) as verifier:
         assert check_all(verifier, BATCH[:200], deadline_s=0.5) == 200
         assert not server.judged
+    [held] = verifier._dispatcher.servers
+    assert (held.health.proofs, held.health.requests) == (0, 0)
 
 
 def test_refused_connections_end_soon_where_nothing_ever_answered():
