@@ -1,6 +1,6 @@
 """How much of a Kimina Lean server's workers ``verifier=kimina`` keeps busy, against kimina-client; and a whole cluster.
 
-Type: ``python benchmarks/kimina_client.py [--count 1200] [--scale 4] [--json FILE]`` (``make bench`` does), or
+Type: ``python benchmarks/kimina_client.py [--count 1200] [--scale 2] [--json FILE]`` (``make bench`` does), or
 ``--soak 200000`` for memory and open files over that many checks. Servers are stand-ins on loopback, in a process of
 their own, whose workers sleep in place of Lean; all clients send the same proofs to the same server, one after the other.
 
@@ -11,8 +11,9 @@ their own, whose workers sleep in place of Lean; all clients send the same proof
    takes a worker 13.9 s; Kimina Lean Server report, table 1), time divided by ``--scale``; 2,048 proofs a step.
 
 Exit code 1 when a target is missed: 95 % of what the workers sustain, twice ``KiminaClient.check``, no slower than
-``AsyncKiminaClient``, half the cost for a repeated half, and 97 % of the cluster's workers busy while work is queued (the
-rest is the time in which this one process sends a step's first 480 proofs).
+``AsyncKiminaClient``, half the cost for a repeated half, and at most 1 % of the cluster's worker-seconds idle while work is
+queued, from the moment on at which every worker has had a proof. (Until then this one process sends a step's first 480
+proofs, which takes it the same time whatever ``--scale`` is.)
 """
 
 import argparse
@@ -44,6 +45,7 @@ SERVICE_S = 0.3
 PUBLISHED_SERVICE_S = 60 / 4.33
 CLUSTER = 8
 STEP = 2048
+MOST_IDLE = 0.01
 
 
 @contextmanager
@@ -182,12 +184,15 @@ def cluster(scale: float, steps: int) -> list[dict]:
             seconds = time.perf_counter() - started
             assert all(result.verdict is Verdict.PROVED for result in results)
             told = tell(urls[0], "/stats") | {"seconds": seconds}
+            idle_later = told["idle_worker_s_while_queued"] - told["idle_worker_s_at_first"]
+            told["idle_share"] = idle_later / (CLUSTER * WORKERS * told["queued_s"])
             windows = sorted(int(server.health.window) for server in verifier._dispatcher.servers)
             stats.append(told)
             print(
                 f"  step {step}: {seconds:5.1f} s (real time {seconds * scale:5.0f} s); workers busy"
                 f" {told['utilisation_while_queued']:6.2%} while work was queued ({told['queued_s']:.1f} s), {told['utilisation']:.1%}"
-                f" with the tail; idle while work was queued: {told['idle_worker_s_while_queued']:.1f} worker-seconds;"
+                f" with the tail; idle while work was queued: {told['idle_worker_s_at_first']:.0f} worker-seconds until all"
+                f" {CLUSTER * WORKERS} had their first proof, {idle_later:.0f} after that ({told['idle_share']:.2%});"
                 f" windows {windows[0]} to {windows[-1]} proofs"
             )
     return stats
@@ -215,14 +220,16 @@ def soak(count: int) -> None:
                 results = verifier.check(proofs(portion, str(done)))
                 assert all(result.verdict is Verdict.PROVED for result in results)
             show(count)
-        print(f"  closed: {process.num_fds() - before:+d} open files against before; {time.perf_counter() - started:.0f} s in all")
+        print(
+            f"  closed: {process.num_fds() - before:+d} open files against before; {time.perf_counter() - started:.0f} s in all"
+        )
 
 
 def main() -> int:
     """Measure, print, and optionally write the result."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=1200, help="proofs of parts 1 and 2")
-    parser.add_argument("--scale", type=float, default=4.0, help="what the cluster's time is divided by")
+    parser.add_argument("--scale", type=float, default=2.0, help="what the cluster's time is divided by")
     parser.add_argument("--steps", type=int, default=2, help="training steps against the cluster")
     parser.add_argument("--soak", type=int, metavar="N", help="only watch memory over N checks")
     parser.add_argument("--json", type=Path, help="write the result to this file")
@@ -231,7 +238,9 @@ def main() -> int:
     if options.soak:
         soak(options.soak)
         return 0
-    print(f"one server of {WORKERS} workers, {SERVICE_S:g} s a proof, {options.count} proofs (load average {os.getloadavg()[0]:.1f})")
+    print(
+        f"one server of {WORKERS} workers, {SERVICE_S:g} s a proof, {options.count} proofs (load average {os.getloadavg()[0]:.1f})"
+    )
     one = compare(options.count)
     steps = cluster(options.scale, options.steps)
     rates = one["per_second"]
@@ -240,7 +249,7 @@ def main() -> int:
         "twice KiminaClient.check": rates["ours"] >= 2 * rates["KiminaClient"],
         "no slower than AsyncKiminaClient": rates["ours"] >= rates["AsyncKiminaClient"],
         "a repeated half costs half": one["repeated_sent"] == 0.5 and one["repeated_cost"] < 0.6,
-        "97 % of the cluster busy while work is queued": all(step["utilisation_while_queued"] >= 0.97 for step in steps),
+        "no idle worker in the cluster while work is queued": all(step["idle_share"] <= MOST_IDLE for step in steps),
     }
     if options.json:
         options.json.write_text(json.dumps({"one_server": one, "cluster": steps, "targets": targets}, indent=1) + "\n")

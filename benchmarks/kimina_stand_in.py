@@ -37,6 +37,8 @@ class Record:
         self._busy = 0
         self._first = self._last = self._last_start = None
         self._busy_s = self._busy_queued_s = 0.0
+        self._at_first = 0.0  # idle worker-seconds until every worker was busy for the first time
+        self._filled = False
 
     def change(self, now: float, by: int) -> None:
         """A worker starts (1) or ends (-1) a proof."""
@@ -46,8 +48,11 @@ class Record:
             self._busy_s += self._busy * (now - self._last)
             if self._started < self._expected:
                 self._busy_queued_s += self._busy * (now - self._last)
+            if not self._filled:
+                self._at_first += (self._workers - self._busy) * (now - self._last)
         self._last = now
         self._busy += by
+        self._filled = self._filled or self._busy == self._workers
         if by > 0:
             self._started += 1
             if self._started == self._expected:
@@ -64,6 +69,7 @@ class Record:
             "queued_s": queued,
             "utilisation": self._busy_s / (self._workers * span) if span else 0.0,
             "utilisation_while_queued": self._busy_queued_s / (self._workers * queued) if queued else 0.0,
+            "idle_worker_s_at_first": self._at_first,
             "idle_worker_s_while_queued": self._workers * queued - self._busy_queued_s,
         }
 

@@ -183,9 +183,9 @@ class KiminaServerVerifier(RememberingVerifier):
         self._settled.set()
 
     def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict) -> None:
-        # A mistake of ours in the loop: nobody would get an answer any more, so everybody gets the error.
         loop.default_exception_handler(context)
-        if error := context.get("exception"):
+        if "handle" in context and (error := context.get("exception")):
+            # A mistake of ours in a callback: somebody would wait for ever, so everybody gets the error.
             self._dispatcher.fail_all(lambda: error)
 
     def _take_inbox(self) -> None:

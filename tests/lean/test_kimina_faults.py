@@ -261,6 +261,8 @@ def test_a_fault_that_lasts_ends_unverified_within_the_deadline(fault, probes):
     with plan as server, kimina(server, deadline_s=0.5) as verifier:
         assert check_all(verifier, BATCH[:200], deadline_s=0.5) == 200
         assert not server.judged
+    [held] = verifier._dispatcher.servers
+    assert (held.health.proofs, held.health.requests) == (0, 0)
 
 
 def test_refused_connections_end_soon_where_nothing_ever_answered():
@@ -279,13 +281,13 @@ def test_the_healthy_one_of_two_servers_does_everything(fault):
     with plan as sick, FaultyServer() as healthy, kimina(sick, healthy) as verifier:
         if fault == "refused":
             sick.stop()
-        assert check_all(verifier, BATCH) == 0
-        assert len(healthy.judged) == PROOFS
+        assert check_all(verifier, BATCH[:500]) == 0
+        assert len(healthy.judged) == 500
 
 
 def test_a_slow_server_does_not_hold_up_a_fast_one():
     with FaultyServer(delay_s=0.1) as slow, FaultyServer() as fast, kimina(slow, fast, batch_size=2) as verifier:
-        assert check_all(verifier, BATCH) == 0
+        assert check_all(verifier, BATCH[:500]) == 0
         assert slow.judged.total() < fast.judged.total()
 
 
@@ -336,13 +338,11 @@ def test_the_window_shrinks_to_what_the_server_takes():
 
     class Narrow(FaultyServer):
         holding = 0
-        refused = 0
 
         async def _answer(self, snippets, head, writer):
             self.holding += len(snippets)
             await asyncio.sleep(0.002)
             crowded = self.holding > limit
-            self.refused += crowded
             self.plan = (lambda number, codes: "429") if crowded else (lambda number, codes: None)
             try:
                 await super()._answer(snippets, head, writer)
@@ -354,7 +354,6 @@ def test_the_window_shrinks_to_what_the_server_takes():
         assert health.window == 64
         assert check_all(verifier, BATCH[:500]) == 0
         assert health.window < 16
-        assert server.refused < 250
 
 
 def test_the_last_proofs_are_spread_over_servers():

@@ -108,7 +108,7 @@ class Dispatcher:
         self._deadline_alarm: asyncio.TimerHandle | None = None
         self._pause_alarm: asyncio.TimerHandle | None = None
         self._outage = "no server has answered"
-        self._stopped = False
+        self._stopped: str | None = None  # the reason, once it is
         self.curious = False
         """Whether servers are probed even while there is no proof for them."""
 
@@ -119,6 +119,10 @@ class Dispatcher:
             job = Job(request, deadline, self._batch_size, self._outage)
             self._open[job] = None
             self._fresh.append(job)
+        if self._stopped is not None:
+            for job in list(self._open):
+                self._give_up(job, self._stopped)
+            return
         self.contact()
         self._give_up_without_servers()
         self._watch_deadlines()
@@ -133,7 +137,7 @@ class Dispatcher:
 
     async def stop(self, reason: str) -> None:
         """End everything that is under way; all open proofs end as ``UNVERIFIED`` for ``reason``."""
-        self._stopped = True
+        self._stopped = reason
         tasks = [*self._under_way, *(server.probing for server in self.servers if server.probing)]
         alarms = [self._deadline_alarm, self._pause_alarm, *(server.alarm for server in self.servers)]
         for handle in [*tasks, *(alarm for alarm in alarms if alarm)]:
@@ -153,7 +157,7 @@ class Dispatcher:
     # Sending
 
     def _send_all(self) -> None:
-        if self._stopped:
+        if self._stopped is not None:
             return
         while self._again or self._fresh:
             with_room = [server for server in self.servers if server.health.room > 0]
@@ -203,6 +207,13 @@ class Dispatcher:
         server.health.requests += 1
         task = self._loop.create_task(self._carry(server, jobs))
         self._under_way[task] = jobs
+        # Not in the task itself, which may be cancelled before its first step.
+        task.add_done_callback(lambda ended: self._over(server, ended))
+
+    def _over(self, server: Server, task: asyncio.Task) -> None:
+        server.health.proofs -= len(self._under_way.pop(task))
+        server.health.requests -= 1
+        self._send_all()
 
     async def _carry(self, server: Server, jobs: list[Job]) -> None:
         health, sent = server.health, self._loop.time()
@@ -221,11 +232,6 @@ class Dispatcher:
                     self._callbacks.fail(job.request, error)
         else:
             self._answered(server, jobs, results, sent, full)
-        finally:
-            health.proofs -= len(jobs)
-            health.requests -= 1
-            del self._under_way[asyncio.current_task()]
-            self._send_all()
 
     # What came back
 
@@ -314,7 +320,7 @@ class Dispatcher:
             self.contact()
 
     def _ask_anew(self, server: Server) -> None:
-        if server.probing is None and not self._stopped:
+        if server.probing is None and self._stopped is None:
             server.probing = self._loop.create_task(self._probe(server))
 
     async def _probe(self, server: Server) -> None:
