@@ -13,6 +13,7 @@ from kimina.lean.judge import Judgement, judge, read_report
 from kimina.lean.metaprogramming import find_metaprogramming
 from kimina.lean.snippet import Snippet, compose, split_imports
 from kimina.lean.source import LeanSource
+from kimina.lean.tokenizer import second_reading
 from kimina.lean.verdict import CheckRequest, CheckResult, Message, Verdict
 from kimina.lean.words import DECLARATIONS
 
@@ -45,6 +46,8 @@ def refuse_text(
     for found in split_imports(request.code)[1]:
         if modules is not None and found.module.split(".")[0] not in modules:
             return refused(found.line, found.column, f"unknown module '{found.module}'. {offer}")
+    if doubt := second_reading(request.code):
+        return refused(1, 0, f"{doubt} can be read in two ways and is not accepted in a proof")
     if meta := find_metaprogramming(request.code):
         text = f"'{meta.word}' changes Lean itself and is not accepted in a proof"
         return refused(meta.line, meta.column, text)

@@ -225,7 +225,8 @@ def _scope_behind(source: LeanSource, word: str, start: int, scope: Scope | None
     if word not in SCOPES and word != "end":
         return scope
     name = name_behind(source.text, start + len(word))
-    parts = name_parts(name) if name and name not in COMMAND_STARTS else []
+    # A namespace has a name in any case. Behind the others a command word may as well begin the next command.
+    parts = name_parts(name) if name and (word == "namespace" or name not in COMMAND_STARTS) else []
     if word == "end":
         for _ in parts or [""]:
             scope = scope.parent if scope else None

@@ -15,7 +15,7 @@ from functools import lru_cache
 from kimina.errors import UserError
 from kimina.lean.context import Context, adds_nothing, context_of, free_names, shadowed_name
 from kimina.lean.source import Command, LeanSource, command_tokens, depth_behind
-from kimina.lean.tokenizer import Token, comments
+from kimina.lean.tokenizer import Token, TokenKind, comments, second_reading
 from kimina.lean.words import DECLARATIONS, GRAMMAR, THEOREMS
 
 # What may follow a definition beside a command word.
@@ -43,7 +43,7 @@ class Statement:
 
     ``name`` is its full name; ``declaration`` are the tokens from its keyword to before the ``:=`` of its proof,
     ``written`` is their text as the file has it, the ``:=`` included, and empty without one; ``free_names`` are the
-    names in them that it does not bind itself; ``comments`` are the texts of all comments of the
+    names in them that it does not bind itself, ``defining_names`` all names in the statement's definitions; ``comments`` are the texts of all comments of the
     file, its docstring among them, each with single blanks.
     """
 
@@ -52,6 +52,7 @@ class Statement:
     declaration: tuple[str, ...]
     written: str
     free_names: frozenset[str]
+    defining_names: frozenset[str]
     definitions: tuple[Definition, ...]
     context: Context
     comments: tuple[str, ...]
@@ -67,6 +68,11 @@ class Statement:
                 theorem = command
         if theorem is None:
             raise UserError("the statement has no theorem with a name; it must be a Lean file that states one")
+        definitions = [
+            command
+            for command in source.commands
+            if command.start < theorem.start and command.depth == 0 and command.word in _DEFINITIONS
+        ]
         tokens = list(command_tokens(source, theorem))
         signature = _signature(tokens)
         proof = tokens[len(signature)].start if len(signature) < len(tokens) else theorem.start - len(":=")
@@ -76,11 +82,13 @@ class Statement:
             declaration=tuple(token.text for token in signature),
             written=source.text[theorem.start : proof + len(":=")],
             free_names=free_names(signature),
-            definitions=tuple(
-                _definition(source, command)
-                for command in source.commands
-                if command.start < theorem.start and command.depth == 0 and command.word in _DEFINITIONS
+            defining_names=frozenset(
+                token.text
+                for command in definitions
+                for token in command_tokens(source, command)
+                if token.kind is TokenKind.NAME
             ),
+            definitions=tuple(_definition(source, command) for command in definitions),
             context=context_of(source, theorem),
             comments=tuple(single_spaced(text[comment.start : comment.end]) for comment in comments(text)),
         )
@@ -105,6 +113,8 @@ def statement_matches(statement: Statement | str, code: LeanSource | str) -> Sta
     if isinstance(statement, str):
         statement = Statement.parse(statement)
     source = LeanSource(code) if isinstance(code, str) else code
+    if doubt := second_reading(source.text):
+        return StatementMatch(False, f"{doubt} can be read in two ways")
     named = [
         command
         for command in source.commands
@@ -128,8 +138,13 @@ def statement_matches(statement: Statement | str, code: LeanSource | str) -> Sta
     missing, added = statement.context.opened - context.opened, context.opened - statement.context.opened
     if missing and added:
         return StatementMatch(False, f"other namespaces are opened in place of {', '.join(sorted(missing))}")
+    # Where the statement does not ask for it, a name must not be hidden or get another one.
+    if partly := [name for name in added if any(f" {word}" in name for word in ("hiding", "renaming"))]:
+        return StatementMatch(False, f"open {partly[0]} changes what names mean")
     kept = frozenset(definition.name for definition in statement.definitions if definition.name)
-    if name := shadowed_name(source, theorem, context.opened, statement.free_names, kept):
+    if name := shadowed_name(
+        source, theorem, context.opened, statement.free_names, kept, statement.defining_names
+    ):
         return StatementMatch(False, f"a declaration before {statement.name} redefines {name}")
     return StatementMatch(True)
 

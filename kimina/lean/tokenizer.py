@@ -96,6 +96,9 @@ _NEEDLESS_QUOTES = re.compile(rf"\A«([{NAME_FIRST}][{NAME_REST}]*+)»\Z")
 _COMMENT_EDGE = re.compile(r"/-|-/")
 _STRING_BODY = re.compile(r'(?:[^"\\]++|\\.)*+', re.DOTALL)
 _INTERPOLATED_BODY = re.compile(r'(?:[^"\\{]++|\\.)*+', re.DOTALL)
+# A sign that may end in a prime, where what follows the sign could be a character literal.
+_PRIMED = re.compile(rf"[¹∑∏Σ×']{_CHARACTER}", re.DOTALL)
+_LONGEST_CHARACTER = len("'\\u0000'")
 _KIND = {kind.value: kind for kind in TokenKind}
 
 # A string right behind one of these is interpolated: what stands between its braces is code.
@@ -240,6 +243,26 @@ def segments(text: str, watched: frozenset[str] = frozenset()) -> Iterator[Segme
             kind, end = walker.special(position, special.match(text, position))
         yield Segment(kind, position, end)
         position = end
+
+
+def second_reading(text: str) -> str | None:
+    """What in live code another Lean would read in another way than :func:`segments`, or None.
+
+    Which words make a string interpolated, and whether a sign with a prime is one sign, depends on what a Lean has
+    imported: ``throwError "{`` opens a hole or is a plain string, ``×'('`` is a sign and a bracket or a sign and a
+    character. What such a place hides from one reading is live code in the other.
+    """
+    if not any(word in text for word in _INTERPOLATING) and not _PRIMED.search(text):
+        return None
+    for kind, start, end in segments(text):
+        if kind is TokenKind.STRING and text[end - 1] == "{":
+            return f"the string {text[start:end][:40]!r}"
+        if kind is TokenKind.CODE:
+            # The sign stands in the code, and the character may reach beyond it.
+            found = _PRIMED.search(text, start, min(end + _LONGEST_CHARACTER, len(text)))
+            if found and found.start() < end:
+                return f"{found[0]!r}"
+    return None
 
 
 def iter_tokens(text: str, start: int = 0) -> Iterator[Token]:

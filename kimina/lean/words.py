@@ -47,10 +47,10 @@ CONSTRUCTS: dict[str, frozenset[str]] = {
     ),
     "macro": frozenset({"macro", "macro_rules"}),
     "syntax": frozenset({"syntax", "declare_syntax_cat"}),
-    "notation": frozenset({"notation", "notation3", "binder_predicate", "unif_hint"}),
+    "notation": frozenset({"notation", "notation3", "binder_predicate", "unif_hint", "unification_hint"}),
     "infix": frozenset({"infix", "infixl", "infixr", "prefix", "postfix"}),
     "initialize": frozenset({"initialize", "builtin_initialize"}),
-    "instance": frozenset({"instance"}),
+    "instance": frozenset({"instance", "default_instance"}),
     "search_tactics": frozenset(
         {"apply?", "exact?", "exact?!", "rw?", "rewrite?", "rewrites?", "simp?", "simp?!", "simp!?", "simp_all?",
          "simpa?", "dsimp?", "aesop?", "norm_num?", "decide?", "try?", "have?", "have?!", "have!?", "observe?",

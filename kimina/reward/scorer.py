@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from kimina.errors import UserError
+from kimina.lean.source import normalized
 from kimina.lean.statement import Statement
 from kimina.lean.verdict import Verdict
 from kimina.reward.checks import Check, Measurement
@@ -100,7 +101,8 @@ class Scorer:
             violations=tuple(violations),
             first=violations[0] if violations else None,
             measures={name: measurement.as_dict() for name, measurement in measurements.items()},
-            lean_code=lean.text if lean else None,
+            # In the form that was compared with the statement: Lean tells apart what normalisation makes equal.
+            lean_code=normalized(lean.text) if lean else None,
             theorem=sample.statement.name if lean else None,
             length_penalty=self.settings.checks.too_long.penalty(sample),
         )

@@ -8,6 +8,7 @@ end after one check.
 """
 
 import ctypes
+import re
 from collections.abc import Iterable
 
 _HEADER = 8
@@ -137,11 +138,19 @@ def read_string(address: int) -> str:
     return ctypes.string_at(address + _STRING_DATA, size - 1).decode("utf-8", "replace")
 
 
+_PLAIN_PART = re.compile(r"[^\W\d][\w'!?]*+")
+
+
 def read_name(word: int) -> str:
-    """A ``Lean.Name`` as text, components joined by dots."""
+    """A ``Lean.Name`` as text, components joined by dots.
+
+    A component that is no plain name stands in guillemets, so that two names never have one text: ``«Quot.sound»`` is
+    another than ``Quot.sound``.
+    """
     parts = []
     while not is_boxed(word):
         last = field(word, 1)
-        parts.append(read_string(last) if tag(word) == 1 else str(last >> 1))
+        text = read_string(last) if tag(word) == 1 else str(last >> 1)
+        parts.append(text if tag(word) != 1 or _PLAIN_PART.fullmatch(text) else f"«{text}»")
         word = field(word, 0)
     return ".".join(reversed(parts))
