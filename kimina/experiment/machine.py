@@ -136,6 +136,9 @@ def _check_files(tree: Mapping[str, Any], stage: str) -> None:
     if target.is_dir():
         name = {"score": "scores", "verify": "verdicts"}[stage]
         raise UserError(f"{stage}.output={node['output']} is a folder; a file is needed.\n  type: {line}/{name}.jsonl")
+    if target.exists() and not target.is_file():
+        # A device or a pipe would be replaced by a file of its name.
+        raise UserError(f"{stage}.output={node['output']} is no regular file; choose another one.")
     if target.exists() and target.samefile(source):
         raise UserError(f"{stage}.output={node['output']} is the input, which would be overwritten; choose another file.")
 

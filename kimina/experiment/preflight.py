@@ -81,6 +81,7 @@ def cross_checks(tree: Mapping[str, Any], words: Sequence[str] = ()) -> Iterator
     _check_evaluation(tree, words)
     _check_table(tree, words)
     _check_files(tree)
+    _check_architecture(tree, words)
     _check_reward(tree, words)
     yield from half_set_losses(tree, words)
     yield from _odd_but_possible(tree)
@@ -222,6 +223,31 @@ def _check_reward(tree: Mapping[str, Any], words: Sequence[str]) -> None:
             raise
         line = _with(words, changed, shipped[changed])
         raise complaint(f"{error}.", type_line=line) from error
+
+
+def _check_architecture(tree: Mapping[str, Any], words: Sequence[str]) -> None:
+    """Check the sizes of a model that is made here against each other."""
+    sizes = tree["model"].get("architecture")
+    if not tree["sft"]["enabled"] or sizes is None:
+        return
+    prefix = "model.architecture"
+    if sizes["heads"] % sizes["kv_heads"]:
+        raise complaint(
+            f"{prefix}.heads={sizes['heads']} is not divisible by {prefix}.kv_heads={sizes['kv_heads']}: key-value heads are "
+            "shared by equally many heads.",
+            type_line=_with(words, f"{prefix}.kv_heads", _nearest_divisor(sizes["heads"], sizes["kv_heads"])),
+        )
+    if sizes["head_dim"] % 2:
+        raise complaint(
+            f"{prefix}.head_dim={sizes['head_dim']} is odd: rotary embeddings turn pairs.",
+            type_line=_with(words, f"{prefix}.head_dim", sizes["head_dim"] + 1),
+        )
+    if sizes["copy_strength"] and (sizes["layers"] < 2 or sizes["hidden_size"] < 1 + 3 * sizes["head_dim"]):
+        raise complaint(
+            f"{prefix}.copy_strength={sizes['copy_strength']}: the copying circuit needs 2 layers and hidden_size above 3 x "
+            f"head_dim; there are layers={sizes['layers']}, hidden_size={sizes['hidden_size']}, head_dim={sizes['head_dim']}.",
+            type_line=_with(words, f"{prefix}.copy_strength", 0),
+        )
 
 
 def _check_files(tree: Mapping[str, Any]) -> None:

@@ -98,7 +98,7 @@ def _ours() -> dict[str, Rule]:
         "model.architecture.rope_theta": _positive(300.0),
         "model.architecture.init_std": Number(0.08, above=0, most=1),
         "model.architecture.qk_norm": _positive(1.5),
-        "model.architecture.copy_strength": Number(8.0, least=0),
+        "model.architecture.copy_strength": Number(8.0, least=0, most=1000),
         "recipe.name": Choice(tuple(option_names("data"))),
         "recipe.source": Text("generated", described="a hub data set or a folder"),
         "recipe.test_source": Text("generated", described="a hub data set or a folder"),

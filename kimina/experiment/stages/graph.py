@@ -40,6 +40,7 @@ PLACE_OF_CHECKING = (
     "verifier.urls",
     "verifier.batch_size",
     "verifier.concurrency",
+    "verifier.deadline_s",
     "verifier.cache_size",
     "verifier.cache",
     "verifier.api_key_env",

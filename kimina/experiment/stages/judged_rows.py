@@ -19,6 +19,8 @@ from kimina.experiment.stages.run_context import RunContext
 from kimina.lean.verdict import Verdict
 
 ROWS = "rows.jsonl"
+INPUT = "input.jsonl"
+_CHUNK = 1 << 20
 PORTION_ROWS = 256
 PORTION_BYTES = 1 << 24
 
@@ -104,6 +106,30 @@ def digest_of_rows(source: Path) -> tuple[str, int]:
         digest.update(line)
         rows += 1
     return digest.hexdigest(), rows
+
+
+def snapshot(source: Path, digest: str, artifact: Artifact) -> Path:
+    """Copy the input into the stage's folder and return the copy, which nobody changes while the stage reads it.
+
+    Raises:
+        InfrastructureError: the file is no longer the one whose rows have this digest.
+    """
+    copy = artifact.file(INPUT)
+
+    def chunks() -> Iterator[bytes]:
+        try:
+            with open(source, "rb") as file:
+                while chunk := file.read(_CHUNK):
+                    yield chunk
+        except OSError as error:
+            raise InfrastructureError(f"cannot read {source}: {error.strerror or error}") from error
+
+    if not copy.exists():
+        write_chunks(copy, chunks())
+    if digest_of_rows(copy)[0] != digest:
+        copy.unlink()
+        raise InfrastructureError(f"{source} was changed while it was read; run the same command again.")
+    return copy
 
 
 def too_many_unverified(context: RunContext, unverified: int, asked: int, consequence: str) -> InfrastructureError | None:

@@ -17,7 +17,14 @@ from kimina.experiment.artifact import Artifact, stage_hash
 from kimina.experiment.machine import check_verifier
 from kimina.experiment.progress import Progress
 from kimina.experiment.stages.graph import PLACE_OF_CHECKING
-from kimina.experiment.stages.judged_rows import PORTION_ROWS, JudgedRows, digest_of_rows, portions, too_many_unverified
+from kimina.experiment.stages.judged_rows import (
+    PORTION_ROWS,
+    JudgedRows,
+    digest_of_rows,
+    portions,
+    snapshot,
+    too_many_unverified,
+)
 from kimina.experiment.stages.run_context import RunContext
 from kimina.lean.verdict import CheckRequest, Verdict
 from kimina.lean.verifier import Verifier, make_verifier
@@ -80,7 +87,7 @@ def score(context: RunContext) -> None:
             command asks about those again.
     """
     settings = context.resolved["score"]
-    source, target = Path(settings["input"]).expanduser(), Path(settings["output"]).expanduser()
+    source, target = Path(settings["input"]).expanduser(), Path(settings["output"]).expanduser().resolve()
     digest, lines = digest_of_rows(source)
     identity = {
         **context.part("reward", "verifier"),
@@ -91,7 +98,13 @@ def score(context: RunContext) -> None:
     artifact = Artifact(
         context.resolved["output_dir"], "score", name, stage_hash(identity, {"input": digest}, excluded=PLACE_OF_CHECKING)
     )
-    context.produce(artifact, lambda _, made: _judge(context, made, source, target, lines), {"input": digest}, identity)
+
+    def work(_: RunContext, made: Artifact) -> None:
+        copy = snapshot(source, digest, made)
+        _judge(context, made, copy, target, lines)
+        copy.unlink()
+
+    context.produce(artifact, work, {"input": digest}, identity)
     summary = _written(artifact, target)
     _print(summary, context.progress)
     context.progress.say(f"record: {artifact.folder}")

@@ -20,7 +20,7 @@ from kimina.experiment.artifact import Artifact, stage_hash
 from kimina.experiment.machine import check_verifier
 from kimina.experiment.progress import StageProgress
 from kimina.experiment.stages.graph import PLACE_OF_CHECKING
-from kimina.experiment.stages.judged_rows import JudgedRows, digest_of_rows, portions, too_many_unverified
+from kimina.experiment.stages.judged_rows import JudgedRows, digest_of_rows, portions, snapshot, too_many_unverified
 from kimina.experiment.stages.proof_rows import ProofRow, bad_proof_row, read_proof_row, verdict_row
 from kimina.experiment.stages.run_context import RunContext
 from kimina.lean.verdict import CheckRequest, CheckResult, Verdict
@@ -80,7 +80,7 @@ def verify(context: RunContext) -> None:
             command asks about those again.
     """
     settings = context.resolved["verify"]
-    source, target = Path(settings["input"]).expanduser(), Path(settings["output"]).expanduser()
+    source, target = Path(settings["input"]).expanduser(), Path(settings["output"]).expanduser().resolve()
     digest, lines = digest_of_rows(source)
     identity = {**context.part("verifier"), "verify": {"code_field": settings["code_field"]}}
     name = context.resolved["verifier"]["name"]
@@ -88,9 +88,13 @@ def verify(context: RunContext) -> None:
         context.resolved["output_dir"], "verify", name, stage_hash(identity, {"input": digest}, excluded=PLACE_OF_CHECKING)
     )
     made: list[Speed] = []
-    context.produce(
-        artifact, lambda _, made_: made.append(_judge(context, made_, source, target, lines)), {"input": digest}, identity
-    )
+
+    def work(_: RunContext, artifact: Artifact) -> None:
+        copy = snapshot(source, digest, artifact)
+        made.append(_judge(context, artifact, copy, target, lines))
+        copy.unlink()
+
+    context.produce(artifact, work, {"input": digest}, identity)
     _print(context, _written(artifact, target), made[0] if made else None)
     context.progress.say(f"record: {artifact.folder}")
     context.progress.say(f"verdicts: {target}")
