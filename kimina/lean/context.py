@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
 from kimina.lean.source import Command, LeanSource, Scope, command_tokens, depth_behind
@@ -12,6 +13,7 @@ from kimina.lean.words import DECLARATIONS, HYPOTHESES, OPENS
 _QUANTIFIERS = frozenset({"∀", "∃", "∃!", "λ", "fun", "∑", "∏", "∑'", "∏'", "⋃", "⋂", "⨆", "⨅", "∫", "Σ", "Π"})
 _BINDERS_END = frozenset({",", "=>", "↦", "∈", ":", "|", "//", "<", ">", "≤", "≥", "≠", ")", "}", "⦄"})
 _BINDER_BRACKETS = frozenset("({⦃")
+_OF_INTEREST = HYPOTHESES | OPENS
 # No honest proof nests namespaces deeper; what does is refused rather than searched.
 _DEEPEST_NAMESPACE = 64
 
@@ -28,11 +30,16 @@ class Context:
     opened: frozenset[str]
 
 
+_NOTHING_AROUND = Context((), frozenset())
+
+
 def context_of(source: LeanSource, theorem: Command) -> Context:
     """Collect what the commands before a theorem, in scopes still open there, mean for it.
 
     A command that ends in ``in`` holds for the next command only.
     """
+    if theorem is source.commands[0]:
+        return _NOTHING_AROUND
     around: set[Scope | None] = {None, *(theorem.scope.outward() if theorem.scope else ())}
     hypotheses: list[tuple[str, ...]] = []
     opened: set[str] = set()
@@ -41,7 +48,7 @@ def context_of(source: LeanSource, theorem: Command) -> Context:
     for command in source.commands:
         if command.start >= theorem.start:
             break
-        if command.word not in HYPOTHESES | OPENS:
+        if command.word not in _OF_INTEREST:
             once_hypotheses, once_opened = [], set()
             continue
         if command.depth or command.scope not in around:
@@ -141,8 +148,8 @@ def shadowed_name(
     A declaration does so when it can be seen under that name: at the root, in a namespace around the theorem, or in
     an opened one. ``kept`` are the full names of declarations that belong to the statement.
     """
-    last_parts = {name.rpartition(".")[2]: name for name in mentioned}
-    namespace = ".".join(reversed(list(theorem.namespace_parts())))
+    last_parts = _last_parts(mentioned)
+    namespace: str | None = None
     for command in source.commands:
         if command.start >= theorem.start:
             break
@@ -153,9 +160,17 @@ def shadowed_name(
         if len(outer) > _DEEPEST_NAMESPACE:
             return written
         full_name = source.full_name(command)
+        if namespace is None:
+            namespace = ".".join(reversed(list(theorem.namespace_parts())))
         for name in mentioned if full_name not in kept else ():
             if full_name == name or full_name.endswith(f".{name}"):
                 prefix = full_name.removesuffix(name).rstrip(".")
                 if not prefix or prefix in opened or f"{namespace}.".startswith(f"{prefix}."):
                     return name
     return None
+
+
+@lru_cache(maxsize=4096)
+def _last_parts(names: frozenset[str]) -> frozenset[str]:
+    """The last part of each name. The names are those of a statement, to which many proofs come."""
+    return frozenset(name.rpartition(".")[2] for name in names)

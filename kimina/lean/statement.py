@@ -10,7 +10,7 @@ for another.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from kimina.errors import UserError
 from kimina.lean.context import Context, adds_nothing, context_of, free_names, shadowed_name
@@ -56,6 +56,11 @@ class Statement:
     context: Context
     comments: tuple[str, ...]
 
+    @cached_property
+    def kept_names(self) -> frozenset[str]:
+        """The full names of its definitions."""
+        return frozenset(definition.name for definition in self.definitions if definition.name)
+
     @staticmethod
     @lru_cache(maxsize=4096)
     def parse(text: str) -> "Statement":
@@ -97,6 +102,9 @@ class StatementMatch:
         return self.matches
 
 
+_MATCH = StatementMatch(True)
+
+
 def statement_matches(statement: Statement | str, code: LeanSource | str) -> StatementMatch:
     """Compare a proof with the statement that it should answer.
 
@@ -105,11 +113,8 @@ def statement_matches(statement: Statement | str, code: LeanSource | str) -> Sta
     if isinstance(statement, str):
         statement = Statement.parse(statement)
     source = LeanSource(code) if isinstance(code, str) else code
-    named = [
-        command
-        for command in source.commands
-        if command.word in DECLARATIONS and source.declares(command, statement.name)
-    ]
+    name = statement.name
+    named = [command for command in source.commands if command.word in DECLARATIONS and source.declares(command, name)]
     if not named:
         return StatementMatch(False, f"no declaration of {statement.name}")
     if len(named) > 1:
@@ -128,10 +133,9 @@ def statement_matches(statement: Statement | str, code: LeanSource | str) -> Sta
     missing, added = statement.context.opened - context.opened, context.opened - statement.context.opened
     if missing and added:
         return StatementMatch(False, f"other namespaces are opened in place of {', '.join(sorted(missing))}")
-    kept = frozenset(definition.name for definition in statement.definitions if definition.name)
-    if name := shadowed_name(source, theorem, context.opened, statement.free_names, kept):
+    if name := shadowed_name(source, theorem, context.opened, statement.free_names, statement.kept_names):
         return StatementMatch(False, f"a declaration before {statement.name} redefines {name}")
-    return StatementMatch(True)
+    return _MATCH
 
 
 def single_spaced(text: str) -> str:
