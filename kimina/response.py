@@ -12,19 +12,17 @@ The rules (they decide every trick with tags and fences):
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 OPEN_TAG = "<think>"
 CLOSE_TAG = "</think>"
 TACTICS = "tactics"
 LEAN = "lean4"
 
-_FENCE = re.compile(r"```(\w[\w+.#-]*+)?")
+_FENCE_LINE = re.compile(r"[^\S\n]*+```(\w[\w+.#-]*+)?[^\S\n]*+(?:(?=\n)|\Z)")
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """A fenced block.
 
     ``text`` is what stands between the fence lines, without the last line break, and begins at offset ``start``;
@@ -40,8 +38,7 @@ class Block:
     closed: bool
 
 
-@dataclass(frozen=True)
-class Response:
+class Response(NamedTuple):
     """A parsed output.
 
     ``think`` holds the offsets of the text between the think tags when there is exactly one closed block, else None;
@@ -53,12 +50,8 @@ class Response:
     think: tuple[int, int] | None
     opening_tags: int
     tactic_blocks: tuple[Block, ...]
+    closed_tactic_blocks: tuple[Block, ...]
     lean_blocks: tuple[Block, ...]
-
-    @property
-    def closed_tactic_blocks(self) -> tuple[Block, ...]:
-        """The tactic blocks that were closed."""
-        return tuple(block for block in self.tactic_blocks if block.closed)
 
     def think_text(self) -> str:
         """The text of the think block without the tactic blocks in it. The response must have one think block."""
@@ -82,66 +75,69 @@ def parse_response(text: str, opens_think: bool = False) -> Response:
     text = text.removeprefix("\ufeff")
     if "\r" in text:
         text = text.replace("\r\n", "\n")
-    opening_tags = text.count(OPEN_TAG) + opens_think
-    think_start = 0 if opens_think else text.find(OPEN_TAG) + len(OPEN_TAG)
+    # Each search begins where the one before has ended: the text is long, and every pass over it counts.
+    first_open = text.find(OPEN_TAG)
+    opening_tags = opens_think + (text.count(OPEN_TAG, first_open) if first_open >= 0 else 0)
+    think_start = 0 if opens_think else first_open + len(OPEN_TAG)
     first_close = text.find(CLOSE_TAG, think_start if opening_tags else 0)
-    one_block = opening_tags == 1 and first_close >= 0 and text.count(CLOSE_TAG) == 1
+    one_block = (
+        opening_tags == 1
+        and first_close >= 0
+        and text.find(CLOSE_TAG, first_close + len(CLOSE_TAG)) < 0
+        and text.find(CLOSE_TAG, 0, think_start) < 0
+    )
+    blocks = _blocks(text, first_close)
+    tactic_blocks = tuple([block for block in blocks if block.language == TACTICS])
+    closed = tuple([block for block in tactic_blocks if block.closed])
     answer_start = first_close + len(CLOSE_TAG) if first_close >= 0 else 0
-    blocks = list(_blocks(text, first_close))
     return Response(
-        text=text,
-        think=(think_start, first_close) if one_block else None,
-        opening_tags=opening_tags,
-        tactic_blocks=tuple(block for block in blocks if block.language == TACTICS),
-        lean_blocks=tuple(
-            block
-            for block in blocks
-            if block.language == LEAN and block.closed and block.outer_start >= answer_start
-        ),
+        text,
+        (think_start, first_close) if one_block else None,
+        opening_tags,
+        tactic_blocks,
+        tactic_blocks if len(closed) == len(tactic_blocks) else closed,
+        tuple([b for b in blocks if b.language == LEAN and b.closed and b.outer_start >= answer_start]),
     )
 
 
-def _fence_lines(text: str) -> Iterator[tuple[int, int, str | None]]:
-    """Yield (start, end, word) of each fence line, without its line break; the word is None on a closing line."""
-    position = 0
+def _blocks(text: str, think_end: int) -> list[Block]:
+    """The fenced blocks in order; ``think_end`` is the offset of the closing think tag, or -1."""
+    blocks: list[Block] = []
+    language: str | None = None  # of the block that is open; it begins at outer_start and its text at start
+    outer_start = start = position = 0
     while (found := text.find("```", position)) >= 0:
-        start = text.rfind("\n", position, found) + 1 or position
-        end = text.find("\n", found)
-        end = len(text) if end < 0 else end
-        if match := _FENCE.fullmatch(text[start:end].strip()):
-            yield start, end, match[1]
-        position = end + 1
-
-
-def _blocks(text: str, think_end: int) -> Iterator[Block]:
-    """Yield the fenced blocks in order; ``think_end`` is the offset of the closing think tag, or -1."""
-    opened: tuple[int, int, str] | None = None
-    for start, end, word in _fence_lines(text):
-        if opened and opened[0] < think_end < start:
-            yield _block(text, opened, think_end, think_end, closed=False)
-            opened = None
+        line_start = text.rfind("\n", position, found) + 1 or position
+        match = _FENCE_LINE.match(text, line_start)
+        if match is None:
+            position = text.find("\n", found) + 1
+            if position == 0:
+                break
+            continue
+        line_end = match.end()
+        word = match[1]
+        if language is not None and outer_start < think_end < line_start:
+            blocks.append(_block(text, language, start, think_end, outer_start, think_end, False))
+            language = None
         if word is not None:
-            if opened:
-                yield _block(text, opened, start, start, closed=False)
-            opened = (start, end, word)
-        elif opened:
-            yield _block(text, opened, start, end, closed=True)
-            opened = None
-    if opened:
-        end = think_end if opened[0] < think_end else len(text)
-        yield _block(text, opened, end, end, closed=False)
+            if language is not None:
+                blocks.append(_block(text, language, start, line_start, outer_start, line_start, False))
+            language, outer_start, start = word, line_start, line_end + 1
+        elif language is not None:
+            blocks.append(_block(text, language, start, line_start, outer_start, line_end, True))
+            language = None
+        position = line_end + 1
+    if language is not None:
+        end = think_end if outer_start < think_end else len(text)
+        blocks.append(_block(text, language, start, end, outer_start, end, False))
+    return blocks
 
 
-def _block(text: str, opened: tuple[int, int, str], inner_end: int, outer_end: int, closed: bool) -> Block:
-    outer_start, fence_end, language = opened
-    start = min(fence_end + 1, inner_end)
-    inner = text[start:inner_end]
-    return Block(
-        language=language,
-        text=inner.removesuffix("\n"),
-        start=start,
-        line_count=inner.count("\n") + (inner != "" and not inner.endswith("\n")),
-        outer_start=outer_start,
-        outer_end=outer_end,
-        closed=closed,
-    )
+def _block(
+    text: str, language: str, start: int, inner_end: int, outer_start: int, outer_end: int, closed: bool
+) -> Block:
+    if start >= inner_end:
+        return Block(language, "", inner_end, 0, outer_start, outer_end, closed)
+    # The last line ends with its line break or without one.
+    last = inner_end - 1 if text[inner_end - 1] == "\n" else inner_end
+    inner = text[start:last]
+    return Block(language, inner, start, inner.count("\n") + 1, outer_start, outer_end, closed)

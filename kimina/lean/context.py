@@ -17,6 +17,7 @@ PARTIAL = ("(", "hiding", "renaming")
 # Commands whose parts are declarations too: constructors, fields.
 _WITH_PARTS = frozenset({"structure", "inductive", "class", "alias"})
 _BEFORE_PARTS = frozenset({"where", "|", ":=", "(", "{", "[", "⟨", "::", ","})
+_OF_INTEREST = HYPOTHESES | OPENS
 # No honest proof nests namespaces deeper; what does is refused rather than searched.
 _DEEPEST_NAMESPACE = 64
 
@@ -33,11 +34,16 @@ class Context:
     opened: frozenset[str]
 
 
+_NOTHING_AROUND = Context((), frozenset())
+
+
 def context_of(source: LeanSource, theorem: Command) -> Context:
     """Collect what the commands before a theorem, in scopes still open there, mean for it.
 
     A command that ends in ``in`` holds for the next command only.
     """
+    if theorem is source.commands[0]:
+        return _NOTHING_AROUND
     around: set[Scope | None] = {None, *(theorem.scope.outward() if theorem.scope else ())}
     hypotheses: list[tuple[str, ...]] = []
     opened: set[str] = set()
@@ -46,7 +52,7 @@ def context_of(source: LeanSource, theorem: Command) -> Context:
     for command in source.commands:
         if command.start >= theorem.start:
             break
-        if command.word not in HYPOTHESES | OPENS:
+        if command.word not in _OF_INTEREST:
             once_hypotheses, once_opened = [], set()
             continue
         if command.depth or command.scope not in around:

@@ -6,25 +6,22 @@ This is no parser of Lean. It follows the few commands that decide what a name m
 
 import re
 import unicodedata
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from typing import NamedTuple
 
-from kimina.lean.tokenizer import (
-    Segment,
-    Token,
-    TokenKind,
-    iter_tokens,
-    name_behind,
-    name_parts,
-    segments,
-    significant,
-)
+from kimina.lean.comments import Comments
+from kimina.lean.runs import runs
+from kimina.lean.tokenizer import Token, TokenKind, iter_tokens, name_behind, name_parts, significant
 from kimina.lean.words import COMMAND_STARTS, COMMANDS, SCOPES, WATCHED
 
 _OPENERS, _CLOSERS = ("(", "[", "{", "⟨"), (")", "]", "}", "⟩")
+_BRACKETS = frozenset(_OPENERS + _CLOSERS)
+_SCOPE_WORDS = SCOPES | {"end"}
 _BRACKET = re.compile(r"[()\[\]{}⟨⟩]")
-_LONG_STRETCH = re.compile(r"([^\x00-\x7f]{200,}+)")
+# The first sign stands alone, so that ``re`` passes quickly over those that are none.
+_LONG_STRETCH = re.compile(r"([^\x00-\x7f][^\x00-\x7f]{199,}+)")
 _QUOTED_NAME = re.compile("«[^»]*+»")
 
 
@@ -52,8 +49,7 @@ class Scope:
             scope = scope.parent
 
 
-@dataclass(frozen=True)
-class Command:
+class Command(NamedTuple):
     """A command word, its offset, the innermost scope that is open there, and the number of open brackets.
 
     With ``depth`` above 0 the word is quoted code, not a command of this file.
@@ -73,35 +69,84 @@ class Command:
 
 
 class LeanSource:
-    """A Lean file. ``text`` is in NFC, so that equal signs are equal tokens."""
+    """A Lean file. ``text`` is in NFC, so that equal signs are equal tokens.
+
+    One walk over the file, when first something is asked, finds all that is kept of it. Offsets stand in arrays, because
+    a file can be nothing but comments or watched words.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = normalized(text)
         self._written_names: dict[int, str | None] = {}
+        self._commands: list[Command] | None = None
+        self._comments: Comments | None = None
+        self._words = array("q")  # start and end of each
+        self._quoted_words = array("q")
 
-    @cached_property
-    def segments(self) -> list[Segment]:
-        """Comments, strings, characters, the words of ``WATCHED``, and the code between them, in order."""
-        return list(segments(self.text, WATCHED))
-
-    @cached_property
+    @property
     def commands(self) -> list[Command]:
         """The command words of the file, in order."""
-        return list(_commands(self))
+        if self._commands is None:
+            self._commands = self._read()
+        return self._commands
+
+    @property
+    def comments(self) -> Comments:
+        """The comments of the file."""
+        if self._commands is None:
+            self._commands = self._read()
+        return self._comments or Comments(self.text)
 
     def words(self) -> Iterator[tuple[str, int]]:
         """Yield (word, offset) for the live names that are in ``WATCHED``."""
-        for kind, start, end in self.segments:
-            if kind is TokenKind.NAME:
-                yield self.text[start:end], start
+        if self._commands is None:
+            self._commands = self._read()
+        text, edges = self.text, iter(self._words)
+        return ((text[start:end], start) for start, end in zip(edges, edges, strict=True))
 
-    def quoted_names(self) -> Iterator[Token]:
-        """Yield the live names that have a part in guillemets."""
-        for kind, start, end in self.segments:
-            if kind is TokenKind.CODE and self.text.find("«", start, end) >= 0:
-                for token in iter_tokens(self.text[start:end]):
-                    if token.kind is TokenKind.NAME and "«" in token.text:
-                        yield Token(token.kind, token.text, token.start + start)
+    def quoted_words(self) -> Iterator[tuple[str, int]]:
+        """Yield (word, offset) for the live names that are in ``WATCHED`` once their guillemets are taken off."""
+        if self._commands is None:
+            self._commands = self._read()
+        text, edges = self.text, iter(self._quoted_words)
+        return ((_unquoted(text[start:end]), start) for start, end in zip(edges, edges, strict=True))
+
+    def _read(self) -> list[Command]:
+        text, words, commands = self.text, self._words, []
+        # Stretches of code since the last command, as starts and ends; their brackets matter to the next one only.
+        code = array("q")
+        depth = position = 0
+        scope: Scope | None = None
+        for kind, start, end in runs(text, WATCHED):
+            if kind is TokenKind.QUOTED_NAME:
+                if _unquoted(text[start:end]) in WATCHED:
+                    self._quoted_words.append(start)
+                    self._quoted_words.append(end)
+                continue
+            # Most single signs between two words are blanks.
+            if start > position + 1 or (start > position and text[position] in _BRACKETS):
+                code.append(position)
+                code.append(start)
+            position = end
+            if kind is TokenKind.NAME:
+                words.append(start)
+                words.append(end)
+                word = text[start:end]
+                if word in COMMANDS:
+                    if code:
+                        depth = _depth_behind(text, code, depth)
+                        del code[:]
+                    commands.append(Command(word, start, scope, depth))
+                    if depth == 0 and word in _SCOPE_WORDS:
+                        scope = _scope_behind(text, word, start, scope)
+            elif kind is TokenKind.SYMBOL:
+                code.append(start)
+                code.append(end)
+            else:
+                if self._comments is None:
+                    self._comments = Comments(text)
+                self._comments.add(kind, start, end)
+        return commands
 
     def tokens_from(self, offset: int) -> Iterator[Token]:
         """Yield the significant tokens from ``offset`` on, a token boundary outside any interpolated string."""
@@ -120,6 +165,8 @@ class LeanSource:
             return False
         if written.startswith("_root_."):
             return written.removeprefix("_root_.") == full_name
+        if command.scope is None:
+            return written == full_name
         if not full_name.endswith(written):
             return False
         rest = full_name.removesuffix(written)
@@ -165,18 +212,6 @@ def _written_name(text: str, command: Command) -> str | None:
     return None if name is None or name in COMMAND_STARTS else ".".join(name_parts(name))
 
 
-def _bracket_balance(text: str, start: int, end: int) -> int:
-    """Opening minus closing brackets of ``text[start:end]``, which must be code."""
-    if text.find("«", start, end) >= 0:
-        text = _QUOTED_NAME.sub("", text[start:end])
-        start, end = 0, len(text)
-    if end - start < 100:
-        found = _BRACKET.findall(text, start, end)
-        return sum(1 if bracket in _OPENERS else -1 for bracket in found) if found else 0
-    opened = sum(text.count(bracket, start, end) for bracket in _OPENERS)
-    return opened - sum(text.count(bracket, start, end) for bracket in _CLOSERS)
-
-
 def depth_behind(token: Token, depth: int) -> int:
     """The bracket depth behind a token, given the one before it."""
     if token.kind is TokenKind.SYMBOL and token.text in _OPENERS:
@@ -205,26 +240,37 @@ def command_tokens(source: LeanSource, command: Command) -> Iterator[Token]:
         yield token
 
 
-def _commands(source: LeanSource) -> Iterator[Command]:
-    text = source.text
-    depth = 0
-    scope: Scope | None = None
-    for kind, start, end in source.segments:
-        if kind is TokenKind.CODE or kind is TokenKind.SYMBOL:
-            depth = max(0, depth + _bracket_balance(text, start, end))
-        elif kind is TokenKind.NAME and (word := text[start:end]) in COMMANDS:
-            yield Command(word, start, scope, depth)
-            if depth == 0:
-                scope = _scope_behind(source, word, start, scope)
+def _depth_behind(text: str, code: "array[int]", depth: int) -> int:
+    """The bracket depth behind stretches of code, given as starts and ends, with the one before them."""
+    edges = iter(code)
+    for start, end in zip(edges, edges, strict=True):
+        depth = max(0, depth + _bracket_balance(text, start, end))
+    return depth
 
 
-def _scope_behind(source: LeanSource, word: str, start: int, scope: Scope | None) -> Scope | None:
-    """The innermost open scope behind a command."""
+def _unquoted(name: str) -> str:
+    return name.replace("«", "").replace("»", "")
+
+
+def _bracket_balance(text: str, start: int, end: int) -> int:
+    """Opening minus closing brackets of ``text[start:end]``, which must be code."""
+    if text.find("«", start, end) >= 0:
+        text = _QUOTED_NAME.sub("", text[start:end])
+        start, end = 0, len(text)
+    if end - start < 100:
+        found = _BRACKET.findall(text, start, end)
+        return sum(1 if bracket in _OPENERS else -1 for bracket in found) if found else 0
+    opened = sum(text.count(bracket, start, end) for bracket in _OPENERS)
+    return opened - sum(text.count(bracket, start, end) for bracket in _CLOSERS)
+
+
+def _scope_behind(text: str, word: str, start: int, scope: Scope | None) -> Scope | None:
+    """The innermost open scope behind one of ``_SCOPE_WORDS``."""
     if word == "mutual":
         return Scope(scope, None)
-    if word not in SCOPES and word != "end":
-        return scope
-    name = name_behind(source.text, start + len(word))
+    if word == "end" and scope is None:
+        return None
+    name = name_behind(text, start + len(word))
     # A namespace has a name in any case. Behind the others a command word may as well begin the next command.
     parts = name_parts(name) if name and (word == "namespace" or name not in COMMAND_STARTS) else []
     if word == "end":

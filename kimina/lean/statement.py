@@ -10,7 +10,7 @@ for another.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from kimina.errors import UserError
 from kimina.lean.context import Context, adds_nothing, context_of, free_names, shadowed_name
@@ -56,6 +56,11 @@ class Statement:
     definitions: tuple[Definition, ...]
     context: Context
     comments: tuple[str, ...]
+
+    @cached_property
+    def kept_names(self) -> frozenset[str]:
+        """The full names of its definitions."""
+        return frozenset(definition.name for definition in self.definitions if definition.name)
 
     @staticmethod
     @lru_cache(maxsize=4096)
@@ -105,6 +110,9 @@ class StatementMatch:
         return self.matches
 
 
+_MATCH = StatementMatch(True)
+
+
 def statement_matches(statement: Statement | str, code: LeanSource | str) -> StatementMatch:
     """Compare a proof with the statement that it should answer.
 
@@ -115,11 +123,8 @@ def statement_matches(statement: Statement | str, code: LeanSource | str) -> Sta
     source = LeanSource(code) if isinstance(code, str) else code
     if doubt := second_reading(source.text):
         return StatementMatch(False, f"{doubt} can be read in two ways")
-    named = [
-        command
-        for command in source.commands
-        if command.word in DECLARATIONS and source.declares(command, statement.name)
-    ]
+    name = statement.name
+    named = [command for command in source.commands if command.word in DECLARATIONS and source.declares(command, name)]
     if not named:
         return StatementMatch(False, f"no declaration of {statement.name}")
     if len(named) > 1:
@@ -139,14 +144,13 @@ def statement_matches(statement: Statement | str, code: LeanSource | str) -> Sta
     if missing and added:
         return StatementMatch(False, f"other namespaces are opened in place of {', '.join(sorted(missing))}")
     # Where the statement does not ask for it, a name must not be hidden or get another one.
-    if partly := [name for name in added if any(f" {word}" in name for word in ("hiding", "renaming"))]:
+    if partly := [name for name in added if " hiding" in name or " renaming" in name]:
         return StatementMatch(False, f"open {partly[0]} changes what names mean")
-    kept = frozenset(definition.name for definition in statement.definitions if definition.name)
     if name := shadowed_name(
-        source, theorem, context.opened, statement.free_names, kept, statement.defining_names
+        source, theorem, context.opened, statement.free_names, statement.kept_names, statement.defining_names
     ):
         return StatementMatch(False, f"a declaration before {statement.name} redefines {name}")
-    return StatementMatch(True)
+    return _MATCH
 
 
 def single_spaced(text: str) -> str:

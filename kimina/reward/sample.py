@@ -1,11 +1,10 @@
 """What a format check looks at: a parsed response, its statement, and questions that several checks ask."""
 
 from collections import Counter
-from functools import cached_property
 
+from kimina.lean.comments import Comments
 from kimina.lean.source import LeanSource
 from kimina.lean.statement import Statement, StatementMatch, single_spaced, statement_matches
-from kimina.lean.tokenizer import Segment, comments, without_comments
 from kimina.response import Block, Response
 
 
@@ -16,6 +15,8 @@ class Sample:
     ``raw_length`` is the length of the response in characters as the model wrote it; ``token_count`` its length in
     tokens, if known.
     """
+
+    __slots__ = ("_comments", "_lines", "_source", "answer", "raw_length", "response", "statement", "token_count")
 
     def __init__(
         self,
@@ -30,16 +31,19 @@ class Sample:
         self.answer = answer
         self.raw_length = raw_length
         self.token_count = token_count
+        self._source: LeanSource | None = None
         # By the offset of the block.
-        self._comments: dict[int, list[Segment]] = {}
-        self._code_lines: dict[int, list[str]] = {}
+        self._comments: dict[int, Comments] = {}
+        self._lines: dict[int, list[str]] = {}
 
-    @cached_property
+    @property
     def source(self) -> LeanSource | None:
         """The judged Lean block as Lean source."""
-        return LeanSource(self.answer.text) if self.answer else None
+        if self._source is None and self.answer is not None:
+            self._source = LeanSource(self.answer.text)
+        return self._source
 
-    @cached_property
+    @property
     def statement_match(self) -> StatementMatch:
         """Whether the judged block answers the statement; there must be one."""
         return statement_matches(self.statement, self.source)
@@ -49,31 +53,48 @@ class Sample:
         """Whether think text and tactic blocks can be judged."""
         return self.response.think is not None
 
-    def comments_of(self, block: Block) -> list[Segment]:
-        """The comments of a block of the response."""
-        if block.start not in self._comments:
-            self._comments[block.start] = comments(block.text)
-        return self._comments[block.start]
-
     def code_lines(self, block: Block) -> list[str]:
         """The lines of a block, stripped, without comments and blank lines."""
-        if block.start not in self._code_lines:
-            text = without_comments(block.text, self.comments_of(block))
-            self._code_lines[block.start] = [line for line in map(str.strip, text.split("\n")) if line]
-        return self._code_lines[block.start]
+        lines = self._lines.get(block.start)
+        if lines is None:
+            comments = self._comments_of(block)
+            text = block.text if comments is None else comments.removed
+            lines = self._lines[block.start] = list(filter(None, map(str.strip, text.split("\n"))))
+        return lines
 
     def comment_characters(self, block: Block) -> int:
         """Characters of the comments of a block, delimiters included, without those copied from the statement.
 
         Each comment of the statement is left out as often as the statement has it.
         """
+        comments = self._comments_of(block)
+        if comments is None:
+            return 0
+        total = len(block.text) - len(comments.removed)
+        return total - self._copied_characters(comments) if self.statement.comments else total
+
+    def _comments_of(self, block: Block) -> Comments | None:
+        """The comments of a block of the response, None when there are none."""
+        if "--" not in block.text and "/-" not in block.text:
+            return None
+        comments = self._comments.get(block.start)
+        if comments is None:
+            # The walk over the answer's source finds its comments, too; but the source is in NFC.
+            shared = block is self.answer and self.source.text == block.text
+            comments = self._comments[block.start] = self.source.comments if shared else Comments.of(block.text)
+        return comments
+
+    def _copied_characters(self, comments: Comments) -> int:
+        """Characters of those comments that are copied from the statement."""
         copied = Counter(self.statement.comments)
-        total = 0
-        for _, start, end in self.comments_of(block):
-            total += end - start
-            if copied:
-                written = single_spaced(block.text[start:end])
-                if copied[written] > 0:
-                    copied[written] -= 1
-                    total -= end - start
+        shortest = min(map(len, copied))
+        left, total = copied.total(), 0
+        for comment in comments:
+            # With single blanks a text does not become longer.
+            if len(comment) >= shortest and copied[written := single_spaced(comment)] > 0:
+                copied[written] -= 1
+                left -= 1
+                total += len(comment)
+                if left == 0:
+                    break
         return total

@@ -39,6 +39,14 @@ class FormatReport:
     length_penalty: float = 0.0
 
 
+_Prepared = tuple[str, Callable[[Sample], Measurement | None], frozenset[str]]
+"""What scoring needs of a check: its name, how it measures, and ``skipped_after``."""
+
+
+def _prepared(check: Check) -> _Prepared:
+    return check.name, check.measure, check.skipped_after
+
+
 class Scorer:
     """Judges outputs under given settings.
 
@@ -48,7 +56,11 @@ class Scorer:
     def __init__(self, settings: RewardSettings, count_tokens: Callable[[str], int] | None = None) -> None:
         self.settings = settings
         self._count_tokens = count_tokens
-        self._checks: list[Check] = settings.enabled()
+        enabled = settings.enabled()
+        self._checks = [_prepared(check) for check in enabled]
+        self._proof_checks = [_prepared(check) for check in enabled if check.name in PROOF_CHECKS]
+        # Of several blocks the last one is judged, if several are allowed at all.
+        self._several_blocks = not settings.checks.lean_block_count.enabled
         too_long = settings.checks.too_long
         if too_long.enabled and too_long.unit == "tokens" and count_tokens is None:
             raise UserError(
@@ -64,13 +76,12 @@ class Scorer:
         statement has no theorem; any response is accepted.
         """
         response = parse_response(response_text, opens_think)
-        last = response.lean_blocks[-1] if response.lean_blocks else None
-        # Of several blocks the last one is judged, if several are allowed at all.
-        clear = len(response.lean_blocks) == 1 or not self.settings.checks.lean_block_count.enabled
+        blocks = response.lean_blocks
+        last = blocks[-1] if blocks else None
         sample = Sample(
             statement=_parsed(statement),
             response=response,
-            answer=last if clear else None,
+            answer=last if len(blocks) == 1 or self._several_blocks else None,
             raw_length=len(response_text),
             token_count=self._count_tokens(response_text) if self._count_tokens else None,
         )
@@ -80,27 +91,27 @@ class Scorer:
         """Check bare Lean code against the statement, without any rule about the output format."""
         block = Block("lean4", lean_code, 0, lean_code.count("\n") + 1, 0, len(lean_code), True)
         sample = Sample(_parsed(statement), parse_response(""), block, raw_length=len(lean_code))
-        return self._report(sample, [check for check in self._checks if check.name in PROOF_CHECKS], block)
+        return self._report(sample, self._proof_checks, block)
 
     def needs_lean(self, report: FormatReport) -> bool:
         """Whether Lean has to judge the output under these settings."""
         return needs_lean(report, self.settings.verify_rejected)
 
-    def _report(self, sample: Sample, checks: Sequence[Check], lean: Block | None) -> FormatReport:
-        measurements: dict[str, Measurement] = {}
+    def _report(self, sample: Sample, checks: Sequence[_Prepared], lean: Block | None) -> FormatReport:
+        measures: dict[str, dict[str, object]] = {}
         violations: list[str] = []
-        for check in checks:
-            if check.skipped_after.intersection(violations):
+        for name, measure, skipped_after in checks:
+            if violations and not skipped_after.isdisjoint(violations):
                 continue
-            measurement = check.measure(sample)
+            measurement = measure(sample)
             if measurement is not None:
-                measurements[check.name] = measurement
+                measures[name] = measurement.as_dict()
                 if measurement.violated:
-                    violations.append(check.name)
+                    violations.append(name)
         return FormatReport(
             violations=tuple(violations),
             first=violations[0] if violations else None,
-            measures={name: measurement.as_dict() for name, measurement in measurements.items()},
+            measures=measures,
             # In the form that was compared with the statement: Lean tells apart what normalisation makes equal.
             lean_code=normalized(lean.text) if lean else None,
             theorem=sample.statement.name if lean else None,

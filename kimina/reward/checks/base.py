@@ -1,15 +1,13 @@
 """What every format check is: settings with a threshold, and a measurement of a sample."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from kimina.reward.sample import Sample
 
 
-@dataclass(frozen=True)
-class Measurement:
+class Measurement(NamedTuple):
     """What a check found: the measured value, the threshold it was compared with, and the outcome.
 
     ``detail`` names what the value alone does not tell, such as the forbidden construct.

@@ -26,5 +26,5 @@ class CommentDensity(Check):
             blocks.append(sample.answer)
         if not blocks:
             return None
-        densest = max(sample.comment_characters(block) / max(1, len(block.text)) for block in blocks)
+        densest = max([sample.comment_characters(block) / (len(block.text) or 1) for block in blocks])
         return Measurement(densest > self.max, densest, self.max)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -15,7 +15,7 @@ from kimina.reward.sample import Sample
 
 # Constructs that leave a hole; a statement's own hole is no licence for another.
 _HOLES = frozenset({"sorry", "sorry_ax", "admit", "stop"})
-_ZERO_WIDTH = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_ZERO_WIDTH = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]++")
 
 
 class Constructs(BaseModel):
@@ -64,14 +64,28 @@ class ForbiddenConstruct(Check):
     def measure(self, sample: Sample) -> Measurement | None:
         if sample.answer is None:
             return None
-        refused = {construct for construct, on in self.constructs if on}
-        found = Counter(construct for construct, _ in find_constructs(sample.source) if construct in refused)
-        if "zero_width" in refused:
-            found["zero_width"] = sum(1 for _ in _ZERO_WIDTH.finditer(sample.answer.text))
-            found["zero_width"] -= sum(1 for _ in _ZERO_WIDTH.finditer(sample.statement.text))
-        found -= _allowed(sample.statement.text)
-        names = ", ".join(sorted(found)) or None
-        return Measurement(bool(found), sum(found.values()), 0, names)
+        refused = self.refused
+        found: dict[str, int] = {}
+        for construct, _ in find_constructs(sample.source):
+            if construct in refused:
+                found[construct] = found.get(construct, 0) + 1
+        if "zero_width" in refused and (count := _zero_width(sample.answer.text)):
+            found["zero_width"] = count - _zero_width(sample.statement.text)
+        if found:
+            allowed = _allowed(sample.statement.text)
+            # A Counter has 0 of what it lacks.
+            found = {name: more for name, count in found.items() if (more := count - allowed[name]) > 0}
+        return Measurement(bool(found), sum(found.values()), 0, ", ".join(sorted(found)) or None)
+
+    @cached_property
+    def refused(self) -> frozenset[str]:
+        """The names of the constructs that are refused."""
+        return frozenset(construct for construct, on in self.constructs if on)
+
+
+def _zero_width(text: str) -> int:
+    """How many invisible characters the text has."""
+    return 0 if text.isascii() else len(text) - len(_ZERO_WIDTH.sub("", text))
 
 
 @lru_cache(maxsize=4096)

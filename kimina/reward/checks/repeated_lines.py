@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from operator import itemgetter
 from typing import ClassVar
 
 from pydantic import Field
@@ -40,9 +41,9 @@ class RepeatedLines(Check):
             return None
         lines = Counter(map(str.strip, sample.response.think_text().lower().split("\n")))
         least = min(self.max, 2)
-        for line, count in lines.most_common():
-            if count < least:
-                break
+        # The most frequent first; most lines occur once, and are not worth sorting.
+        repeated = [item for item in lines.items() if item[1] >= least]
+        for line, count in sorted(repeated, key=itemgetter(1), reverse=True):
             if self._significant(line):
                 return Measurement(count >= self.max, count, self.max, line[:80] if count >= self.max else None)
         return Measurement(False, 1, self.max)

@@ -23,7 +23,7 @@ class TacticBlockTooLong(Check):
         blocks = sample.response.closed_tactic_blocks
         if not sample.has_think_block or not blocks or sample.answer is None:
             return None
-        longest = max(block.line_count for block in blocks)
+        longest = max([block.line_count for block in blocks])
         lean_lines = sample.answer.text.strip().count("\n") + 1
         # Rounded, so that 0.95 x 20 lines is 19 whatever the binary fraction says.
         limit = max(self.floor, round(self.ratio * lean_lines, 6))

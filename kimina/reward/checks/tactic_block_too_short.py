@@ -22,5 +22,5 @@ class TacticBlockTooShort(Check):
         blocks = sample.response.closed_tactic_blocks
         if not sample.has_think_block or not blocks:
             return None
-        shortest = min(len(sample.code_lines(block)) for block in blocks)
+        shortest = min([len(sample.code_lines(block)) for block in blocks])
         return Measurement(shortest < self.min_lines, shortest, self.min_lines)

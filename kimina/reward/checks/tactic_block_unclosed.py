@@ -17,5 +17,5 @@ class TacticBlockUnclosed(Check):
     def measure(self, sample: Sample) -> Measurement | None:
         if not sample.has_think_block:
             return None
-        count = sum(not block.closed for block in sample.response.tactic_blocks)
+        count = len(sample.response.tactic_blocks) - len(sample.response.closed_tactic_blocks)
         return Measurement(count > 0, count, 0)

@@ -29,10 +29,15 @@ class TacticsMismatch(Check):
 
     def measure(self, sample: Sample) -> Measurement | None:
         blocks = sample.response.tactic_blocks
-        if not sample.has_think_block or sample.answer is None or not blocks or not all(b.closed for b in blocks):
+        all_closed = len(blocks) == len(sample.response.closed_tactic_blocks)
+        if not sample.has_think_block or sample.answer is None or not blocks or not all_closed:
             return None
         tactics = {line for block in blocks for line in sample.code_lines(block)}
         final = set(sample.code_lines(sample.answer))
-        whole = {"iof": len(final), "iou": len(tactics | final), "subcode": len(tactics)}[self.method]
-        match = len(tactics & final) / whole if whole else 0.0
+        common = len(tactics & final)
+        if self.method == "iof":
+            whole = len(final)
+        else:
+            whole = len(tactics) if self.method == "subcode" else len(tactics) + len(final) - common
+        match = common / whole if whole else 0.0
         return Measurement(match < self.min, match, self.min, self.method)

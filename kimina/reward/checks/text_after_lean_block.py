@@ -15,7 +15,8 @@ class TextAfterLeanBlock(Check):
     name: ClassVar[str] = "text_after_lean_block"
 
     def measure(self, sample: Sample) -> Measurement | None:
-        if len(sample.response.lean_blocks) != 1:
+        response = sample.response
+        if len(response.lean_blocks) != 1:
             return None
-        count = len(sample.response.text[sample.response.lean_blocks[0].outer_end :].strip())
+        count = len(response.text[response.lean_blocks[0].outer_end :].strip())
         return Measurement(count > 0, count, 0)
