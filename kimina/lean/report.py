@@ -134,7 +134,10 @@ def judge_reply(
         if response is None and "timed out" in error and "header" not in error:
             return CheckResult(request.id, Verdict.TIMEOUT, (), seconds, error, None, lean_version)
         return lost(f"server error: {error}")
-    if not isinstance(response, Mapping) or "message" in response or response.get("env") is None:
+    # A REPL that discards what it has checked may leave the environment's number out, and then says something at least.
+    if not isinstance(response, Mapping) or "message" in response or not (
+        response.get("messages") or response.get("env") is not None
+    ):
         return lost(f"incomplete answer: {response!r}"[:300])
     return judge_messages(
         response.get("messages") or [],
