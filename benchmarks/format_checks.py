@@ -6,7 +6,6 @@ at less than 25 MB a second, or when for any kind of text the time per character
 """
 
 import argparse
-import json
 import random
 import sys
 import time

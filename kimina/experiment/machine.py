@@ -33,6 +33,9 @@ def check_machine(tree: Mapping[str, Any], plan: Plan) -> Iterator[str]:
         UserError: a named file lacks a column, or a named program doesn't exist.
         InfrastructureError: a package, a GPU or disk space is missing.
     """
+    folder = Path(tree["output_dir"]).expanduser()
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"output_dir={tree['output_dir']} is a file; a folder is needed.\n  type: {command_line(['output_dir=outputs'])}")
     if tree["stage"]["name"] in ("data", "table"):
         return  # these run anywhere; what a table depends on is usually there already
     if tree["stage"]["name"] in ("score", "verify"):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+
 @dataclass(frozen=True)
 class Completion:
     """One sampled continuation of a prompt.

@@ -76,7 +76,7 @@ def read_row(line: bytes, opens_think: bool = False, proof_field: str | None = N
     except ValueError as error:
         raise BadRowError(f"not JSON: {error}") from None
     if not isinstance(row, dict):
-        raise BadRowError(f"not a JSON object but {_kind(row)}")
+        raise BadRowError(f"not a JSON object but {'null' if row is None else _kind(row)}")
     row_id = row.get("id")
     if row_id is None or isinstance(row_id, (dict, list)):
         raise BadRowError(f"'id' is {_kind(row_id)}; a text or a number is needed")
@@ -146,9 +146,9 @@ def _text(row: Mapping[str, Any], field: str) -> str:
 
 
 def _turns(row: Mapping[str, Any]) -> tuple[str, ...]:
-    if "messages" not in row:
+    if row.get("messages") is None:
         return (_text(row, "response"),)
-    if "response" in row:
+    if row.get("response") is not None:
         raise BadRowError("both 'response' and 'messages'; one is needed")
     messages = row["messages"]
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):

@@ -13,10 +13,10 @@ from kimina.errors import UserError
 from kimina.lean.source import normalized
 from kimina.lean.statement import Statement
 from kimina.lean.verdict import Verdict
+from kimina.response import Block, parse_response
 from kimina.reward.checks import Check, Measurement
 from kimina.reward.sample import Sample
 from kimina.reward.settings import RewardSettings
-from kimina.response import Block, parse_response
 
 # The checks that judge Lean code alone, without the output format around it.
 PROOF_CHECKS = ("statement_changed", "forbidden_construct")

@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.table import Table
 
-from kimina.errors import InfrastructureError
+from kimina.errors import UserError
 from kimina.experiment.artifact import Artifact, stage_hash
 from kimina.experiment.machine import check_verifier
 from kimina.experiment.progress import Progress
@@ -184,7 +184,7 @@ def _token_counter(tokenizer: str | None):
     try:
         loaded = AutoTokenizer.from_pretrained(tokenizer)
     except (OSError, ValueError) as error:
-        raise InfrastructureError(f"score.tokenizer={tokenizer}: no tokenizer could be loaded: {error}") from error
+        raise UserError(f"score.tokenizer={tokenizer}: no tokenizer could be loaded: {error}") from error
     return lambda text: len(loaded.encode(text, add_special_tokens=False))
 
 
