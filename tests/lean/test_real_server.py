@@ -220,7 +220,7 @@ def test_version_of_lean_can_be_asked_for(real_server):
 
 def test_server_keeps_its_port_and_is_used_again_after_a_restart(server_package, tmp_path):
     server = RealServer(tmp_path / "logs" / "server.log", repls=1)
-    with server, KiminaServerVerifier([server.url], first_pause_s=0.02, cache_size=0) as verifier:
+    with server, KiminaServerVerifier([server.url], first_pause_s=0.02, cache_size=0, deadline_s=3) as verifier:
         assert verifier.check([CheckRequest("a", GOOD, "t")])[0].verdict is Verdict.PROVED
         first = server.url
         server.stop()
@@ -236,7 +236,7 @@ def test_stop_in_the_middle_of_a_check_leaves_no_process_and_no_file(server_pack
     (tmp_path / "temporary").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     cached = sorted(os.listdir(os.environ["KIMINA_CACHE"]))
-    with RealServer(tmp_path / "server.log") as server, KiminaServerVerifier([server.url], first_pause_s=0.02) as verifier:
+    with RealServer(tmp_path / "server.log") as server, KiminaServerVerifier([server.url], first_pause_s=0.02, deadline_s=5) as verifier:
         asking = threading.Thread(target=verifier.check, args=([CheckRequest("a", LOOP, "t")],))
         asking.start()
         assert wait_until(lambda: lean_processes(server.pid, age_s=1.0))
@@ -285,7 +285,7 @@ def test_key_is_asked_for(server_package, tmp_path, monkeypatch):
     with RealServer(tmp_path / "server.log", repls=1, api_key="secret") as server:
         for key, verdict in (("wrong", Verdict.UNVERIFIED), ("secret", Verdict.PROVED)):
             monkeypatch.setenv("LEAN_SERVER_API_KEY", key)
-            with KiminaServerVerifier([server.url], first_pause_s=0.01) as verifier:
+            with KiminaServerVerifier([server.url], first_pause_s=0.01, deadline_s=5) as verifier:
                 assert verifier.check([CheckRequest("a", GOOD, "t")])[0].verdict is verdict
     assert "secret" not in (tmp_path / "server.log").read_text()
 
@@ -311,7 +311,7 @@ def test_the_command_that_make_lean_server_types(server_package, tmp_path, end):
     lines = [process.stdout.readline() for _ in range(4)]
     url = lines[1].split()[-1]
     assert f"python run.py verifier=kimina verifier.urls='[\"{url}\"]'" in lines[2]
-    with KiminaServerVerifier([url]) as verifier:
+    with KiminaServerVerifier([url], deadline_s=5) as verifier:
         assert verifier.check([CheckRequest("a", GOOD, "t")])[0].verdict is Verdict.PROVED
     processes = family(process.pid)
     process.send_signal(end)

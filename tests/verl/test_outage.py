@@ -64,6 +64,7 @@ def test_an_outage_stops_the_run_with_its_weights_saved_and_it_goes_on(tiny_prov
     config = compose(
         [
             "loss=drgpo", "reward=proof_only", "verifier=kimina", f'verifier.urls=["{server.url}"]', "verifier.cache_size=0",
+            "verifier.deadline_s=3", "verifier.cache=null",
             "data.train_batch_size=2", "data.max_prompt_length=64", "data.max_response_length=24",
             "actor_rollout_ref.rollout.n=4", "actor_rollout_ref.actor.optim.lr=1e-3", f"trainer.total_training_steps={STEPS}",
             "trainer.save_freq=100", "trainer.test_freq=-1", "+verifier.max_unverified_share=0.25",
