@@ -12,6 +12,8 @@ The rules (they decide every trick with tags and fences):
 """
 
 import re
+from array import array
+from collections.abc import Iterator
 from typing import NamedTuple
 
 OPEN_TAG = "<think>"
@@ -19,6 +21,10 @@ CLOSE_TAG = "</think>"
 TACTICS = "tactics"
 LEAN = "lean4"
 
+_LANGUAGES = frozenset({TACTICS, LEAN})
+_OTHER = object()
+# The word of a fence line as models write it, by the line and the line break before it; None on a closing line.
+_PLAIN_FENCES = {"\n```": None, f"\n```{TACTICS}": TACTICS, f"\n```{LEAN}": LEAN}
 _FENCE_LINE = re.compile(r"[^\S\n]*+```(\w[\w+.#-]*+)?[^\S\n]*+(?:(?=\n)|\Z)")
 
 
@@ -42,29 +48,63 @@ class Response(NamedTuple):
     """A parsed output.
 
     ``think`` holds the offsets of the text between the think tags when there is exactly one closed block, else None;
-    ``opening_tags`` counts the opening tags, the prompt's included. ``lean_blocks`` are the closed Lean blocks that
-    stand where an answer may stand, ``tactic_blocks`` all tactic blocks, closed or not.
+    ``opening_tags`` counts the opening tags, the prompt's included. Blocks are made when asked for: a text can be
+    nothing but fences, and millions of objects cost more than finding them. Kept are four offsets of each in ``*_edges``:
+    where its text starts and ends (its last line break is part of it), and where it does with its fence lines.
     """
 
     text: str
     think: tuple[int, int] | None
     opening_tags: int
-    tactic_blocks: tuple[Block, ...]
-    closed_tactic_blocks: tuple[Block, ...]
-    lean_blocks: tuple[Block, ...]
+    lean_edges: "array[int]"
+    tactic_edges: "array[int]"
+    closed_tactic_count: int
+
+    @property
+    def lean_count(self) -> int:
+        """The number of Lean blocks."""
+        return len(self.lean_edges) // 4
+
+    @property
+    def tactic_count(self) -> int:
+        """The number of tactic blocks, closed or not."""
+        return len(self.tactic_edges) // 4
+
+    @property
+    def lean_blocks(self) -> tuple[Block, ...]:
+        """The closed Lean blocks that stand where an answer may stand."""
+        return tuple([_block(self.text, LEAN, *edges) for edges in _fours(self.lean_edges)])
+
+    @property
+    def tactic_blocks(self) -> tuple[Block, ...]:
+        """All tactic blocks."""
+        return tuple([_block(self.text, TACTICS, *edges) for edges in _fours(self.tactic_edges)])
+
+    def last_lean_block(self) -> Block | None:
+        """The last one of ``lean_blocks``, if there is any."""
+        return _block(self.text, LEAN, *self.lean_edges[-4:]) if self.lean_edges else None
+
+    def closed_tactics(self) -> Iterator[str]:
+        """Yield the text of each closed tactic block; each of its lines ends with a line break."""
+        text = self.text
+        for start, end, _, outer_end in _fours(self.tactic_edges):
+            if end < outer_end:
+                yield text[start:end]
 
     def think_text(self) -> str:
         """The text of the think block without the tactic blocks in it. The response must have one think block."""
-        start, end = self.think
-        pieces, position = [], start
-        for block in self.tactic_blocks:
-            if block.outer_start >= end:
+        return "".join([self.text[start:end] for start, end in self.think_stretches()])
+
+    def think_stretches(self) -> Iterator[tuple[int, int]]:
+        """Yield start and end of each stretch of that text; they are of whole lines."""
+        position, think_end = self.think
+        for _, _, start, end in _fours(self.tactic_edges):
+            if start >= think_end:
                 break
-            if block.outer_start >= position:
-                pieces.append(self.text[position : block.outer_start])
-                position = block.outer_end
-        pieces.append(self.text[min(position, end) : end])
-        return "".join(pieces)
+            if start >= position:
+                yield position, start
+                position = end
+        yield min(position, think_end), think_end
 
 
 def parse_response(text: str, opens_think: bool = False) -> Response:
@@ -75,9 +115,12 @@ def parse_response(text: str, opens_think: bool = False) -> Response:
     text = text.removeprefix("\ufeff")
     if "\r" in text:
         text = text.replace("\r\n", "\n")
-    # Each search begins where the one before has ended: the text is long, and every pass over it counts.
+    # The text may be long, and every pass over it counts: one search tells whether there is a second tag.
     first_open = text.find(OPEN_TAG)
-    opening_tags = opens_think + (text.count(OPEN_TAG, first_open) if first_open >= 0 else 0)
+    if first_open < 0:
+        opening_tags = int(opens_think)
+    else:
+        opening_tags = opens_think + (1 if text.rfind(OPEN_TAG) == first_open else text.count(OPEN_TAG))
     think_start = 0 if opens_think else first_open + len(OPEN_TAG)
     first_close = text.find(CLOSE_TAG, think_start if opening_tags else 0)
     one_block = (
@@ -86,58 +129,68 @@ def parse_response(text: str, opens_think: bool = False) -> Response:
         and text.find(CLOSE_TAG, first_close + len(CLOSE_TAG)) < 0
         and text.find(CLOSE_TAG, 0, think_start) < 0
     )
-    blocks = _blocks(text, first_close)
-    tactic_blocks = tuple([block for block in blocks if block.language == TACTICS])
-    closed = tuple([block for block in tactic_blocks if block.closed])
-    answer_start = first_close + len(CLOSE_TAG) if first_close >= 0 else 0
-    return Response(
-        text,
-        (think_start, first_close) if one_block else None,
-        opening_tags,
-        tactic_blocks,
-        tactic_blocks if len(closed) == len(tactic_blocks) else closed,
-        tuple([b for b in blocks if b.language == LEAN and b.closed and b.outer_start >= answer_start]),
-    )
+    think = (think_start, first_close) if one_block else None
+    return Response(text, think, opening_tags, *_find_blocks(text, first_close))
 
 
-def _blocks(text: str, think_end: int) -> list[Block]:
-    """The fenced blocks in order; ``think_end`` is the offset of the closing think tag, or -1."""
-    blocks: list[Block] = []
-    language: str | None = None  # of the block that is open; it begins at outer_start and its text at start
+def _find_blocks(text: str, think_end: int) -> tuple["array[int]", "array[int]", int]:
+    """The edges of the closed Lean blocks where an answer may stand and of all tactic blocks; how many are closed.
+
+    ``think_end`` is the offset of the closing think tag, or -1.
+    """
+    lean, tactics = array("q"), array("q")
+    closed_tactics = 0
+    answer_start = think_end + len(CLOSE_TAG) if think_end >= 0 else 0
+    language: str | None = None  # of the block that is open; it begins at outer_start, and its text at start
     outer_start = start = position = 0
     while (found := text.find("```", position)) >= 0:
-        line_start = text.rfind("\n", position, found) + 1 or position
-        match = _FENCE_LINE.match(text, line_start)
-        if match is None:
-            position = text.find("\n", found) + 1
-            if position == 0:
-                break
-            continue
-        line_end = match.end()
-        word = match[1]
-        if language is not None and outer_start < think_end < line_start:
-            blocks.append(_block(text, language, start, think_end, outer_start, think_end, False))
-            language = None
-        if word is not None:
-            if language is not None:
-                blocks.append(_block(text, language, start, line_start, outer_start, line_start, False))
-            language, outer_start, start = word, line_start, line_end + 1
-        elif language is not None:
-            blocks.append(_block(text, language, start, line_start, outer_start, line_end, True))
-            language = None
+        line_start, line_end = found, text.find("\n", found)
+        if line_end < 0:
+            line_end = len(text)
+        word = _PLAIN_FENCES.get(text[found - 1 : line_end], _OTHER)
+        if word is _OTHER:
+            line_start = text.rfind("\n", position, found) + 1 or position
+            match = _FENCE_LINE.match(text, line_start)
+            if match is None:
+                position = line_end + 1
+                continue
+            word, line_end = match[1], match.end()
+        if language in _LANGUAGES:
+            end, outer_end = line_start, line_end
+            if outer_start < think_end < line_start:
+                end = outer_end = think_end
+            elif word is not None:
+                outer_end = line_start
+            closed = end < outer_end
+            if language == TACTICS:
+                _add(tactics, start, end, outer_start, outer_end)
+                closed_tactics += closed
+            elif closed and outer_start >= answer_start:
+                _add(lean, start, end, outer_start, outer_end)
         position = line_end + 1
-    if language is not None:
+        language, outer_start, start = word, line_start, position
+    if language == TACTICS:
         end = think_end if outer_start < think_end else len(text)
-        blocks.append(_block(text, language, start, end, outer_start, end, False))
-    return blocks
+        _add(tactics, start, end, outer_start, end)
+    return lean, tactics, closed_tactics
 
 
-def _block(
-    text: str, language: str, start: int, inner_end: int, outer_start: int, outer_end: int, closed: bool
-) -> Block:
-    if start >= inner_end:
-        return Block(language, "", inner_end, 0, outer_start, outer_end, closed)
-    # The last line ends with its line break or without one.
-    last = inner_end - 1 if text[inner_end - 1] == "\n" else inner_end
-    inner = text[start:last]
-    return Block(language, inner, start, inner.count("\n") + 1, outer_start, outer_end, closed)
+def _add(edges: "array[int]", start: int, end: int, outer_start: int, outer_end: int) -> None:
+    # Faster than extending an array by a tuple. The text of a block may end before its fence line does.
+    edges.append(start if start < end else end)
+    edges.append(end)
+    edges.append(outer_start)
+    edges.append(outer_end)
+
+
+def _block(text: str, language: str, start: int, end: int, outer_start: int, outer_end: int) -> Block:
+    inner, line_count = "", 0
+    if start < end:
+        inner = text[start : end - 1 if text[end - 1] == "\n" else end]
+        line_count = inner.count("\n") + 1
+    return Block(language, inner, start, line_count, outer_start, outer_end, end < outer_end)
+
+
+def _fours(edges: "array[int]") -> Iterator[tuple[int, int, int, int]]:
+    one_by_one = iter(edges)
+    return zip(one_by_one, one_by_one, one_by_one, one_by_one, strict=False)

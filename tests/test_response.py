@@ -36,6 +36,24 @@ def test_a_plain_answer():
     assert response.text[response.lean_blocks[0].outer_end :] == ""
 
 
+@given(any_output, st.booleans())
+def test_counts_and_texts_are_those_of_the_blocks(text, opens_think):
+    response = parse_response(text, opens_think)
+    closed = [block for block in response.tactic_blocks if block.closed]
+    assert response.tactic_count == len(response.tactic_blocks)
+    assert response.lean_count == len(response.lean_blocks)
+    assert response.closed_tactic_count == len(closed)
+    texts = list(response.closed_tactics())
+    assert [part.removesuffix("\n") for part in texts] == [block.text for block in closed]
+    assert [part.count("\n") for part in texts] == [block.line_count for block in closed]
+    assert response.last_lean_block() == (response.lean_blocks[-1] if response.lean_blocks else None)
+
+
+def test_a_last_line_without_line_break():
+    for last, closed in (("```", True), ("```x", False), ("``` ", True), ("x```", False)):
+        assert [block.closed for block in parse_response(f"```tactics\nx\n{last}").tactic_blocks] == [closed]
+
+
 @pytest.mark.parametrize(
     "text", ["\ufeff" + GOOD, GOOD.replace("\n", "\r\n"), GOOD.replace("```lean4", " \t```lean4 ")]
 )

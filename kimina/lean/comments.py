@@ -4,10 +4,12 @@ from array import array
 from collections.abc import Iterator
 from io import StringIO
 
-from kimina.lean.runs import COMMENT, runs
+from kimina.lean.runs import COMMENT, COMMENT_OR_REST, PIECE, runs
 from kimina.lean.walker import TokenKind
 
-_KINDS = frozenset({TokenKind.COMMENT_RUN, TokenKind.LINE_COMMENT, TokenKind.BLOCK_COMMENT})
+# What a run has: comments and white space, literals as well, or just one comment.
+_COMMENTS, _MIXED, _ONE_COMMENT = range(3)
+_SHORTEST_MIXED = len('""--')
 
 
 class Comments:
@@ -19,56 +21,68 @@ class Comments:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._edges = array("q")  # start and end of each run
-        self._single = bytearray()  # for each run, whether it is known to be a single comment
+        self._edges = array("q")  # start and end of each run that has comments
+        self._contents = bytearray()  # for each of them, what it has
         self._removed: str | None = None
 
     @staticmethod
     def of(text: str) -> "Comments":
         """Find the comments of ``text``."""
         found = Comments(text)
-        if "--" in text or "/-" in text:
-            for kind, start, end in runs(text):
-                found.add(kind, start, end)
+        for kind, start, end in runs(text):
+            found.add(kind, start, end)
         return found
 
     def add(self, kind: TokenKind, start: int, end: int) -> None:
-        """Take note of a run of the text, in order; passes over those that are no comments."""
-        if kind in _KINDS:
-            self._edges.append(start)
-            self._edges.append(end)
-            self._single.append(kind is not TokenKind.COMMENT_RUN)
+        """Take note of the comments in a run of the text, if it has any. The runs must come in order."""
+        if kind is TokenKind.COMMENT_RUN:
+            content = _COMMENTS
+        elif kind is TokenKind.LITERAL_RUN:
+            if end - start < _SHORTEST_MIXED or not may_have_comments(self.text[start:end]):
+                return
+            content = _MIXED
+        elif kind is TokenKind.LINE_COMMENT or kind is TokenKind.BLOCK_COMMENT:
+            content = _ONE_COMMENT
+        else:
+            return
+        self._edges.append(start)
+        self._edges.append(end)
+        self._contents.append(content)
 
     def __iter__(self) -> Iterator[str]:
         """Yield the text of each comment."""
-        for run, single in self._runs():
-            if single:
-                yield run
+        edges = iter(self._edges)
+        for start, end, content in zip(edges, edges, self._contents, strict=True):
+            if content == _ONE_COMMENT:
+                yield self.text[start:end]
             else:
-                for comment in COMMENT.finditer(run):
-                    yield comment[0]
+                for piece in PIECE.finditer(self.text, start, end):
+                    if piece.lastgroup:
+                        yield piece[0]
 
     @property
     def removed(self) -> str:
         """The text without its comments; the line break that ends a line comment stays."""
         if self._removed is None:
-            self._removed = self._remove()
+            self._removed = self._remove() if self._contents else self.text
         return self._removed
 
     def _remove(self) -> str:
-        if not self._single:
-            return self.text
+        text, position = self.text, 0
         # A buffer, because a list could have as many parts as the text has characters.
-        kept, position = StringIO(), 0
-        for index, (run, single) in enumerate(self._runs()):
-            kept.write(self.text[position : self._edges[2 * index]])
-            position = self._edges[2 * index + 1]
-            if not single:
-                kept.write(COMMENT.sub("", run))
-        kept.write(self.text[position:])
+        kept = StringIO()
+        edges = iter(self._edges)
+        for start, end, content in zip(edges, edges, self._contents, strict=True):
+            kept.write(text[position:start])
+            if content == _COMMENTS:
+                kept.write(COMMENT.sub("", text[start:end]))
+            elif content == _MIXED:
+                kept.write("".join(COMMENT_OR_REST.findall(text, start, end)))
+            position = end
+        kept.write(text[position:])
         return kept.getvalue()
 
-    def _runs(self) -> Iterator[tuple[str, bool]]:
-        edges = iter(self._edges)
-        for start, end, single in zip(edges, edges, self._single, strict=True):
-            yield self.text[start:end], bool(single)
+
+def may_have_comments(text: str) -> bool:
+    """Whether anything in ``text`` could begin a comment."""
+    return "--" in text or "/-" in text

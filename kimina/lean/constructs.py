@@ -33,9 +33,10 @@ def find_constructs(source: LeanSource) -> Iterator[tuple[str, int]]:
                 yield "native_decide", start
         elif word in ("eval", "eval!", "exit") and text[start - 1 : start] == "#":
             yield "eval", start
-    for word, start in source.quoted_words():
-        if construct := _CONSTANTS.get(word):
-            yield construct, start
+    if "«" in text:
+        for word, start in source.quoted_words():
+            if construct := _CONSTANTS.get(word):
+                yield construct, start
 
 
 def _is_set(source: LeanSource, start: int, end: int) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice, pairwise
 
 from kimina.lean.source import Command, LeanSource, Scope, command_tokens, depth_behind
@@ -34,16 +35,11 @@ class Context:
     opened: frozenset[str]
 
 
-_NOTHING_AROUND = Context((), frozenset())
-
-
 def context_of(source: LeanSource, theorem: Command) -> Context:
     """Collect what the commands before a theorem, in scopes still open there, mean for it.
 
     A command that ends in ``in`` holds for the next command only.
     """
-    if theorem is source.commands[0]:
-        return _NOTHING_AROUND
     around: set[Scope | None] = {None, *(theorem.scope.outward() if theorem.scope else ())}
     hypotheses: list[tuple[str, ...]] = []
     opened: set[str] = set()
@@ -180,7 +176,7 @@ def shadowed_name(
     those mention: of these no other declaration may be, wherever it stands. Constructors, fields and what stands behind
     ``where`` are declared too, under names that only Lean knows in full; their last part decides.
     """
-    last_parts = {name.rpartition(".")[2]: name for name in mentioned | defining}
+    last_parts = _last_parts(mentioned, defining)
     # A name with dots opens its own namespace too.
     has_where = "where" in source.text
     namespace = (source.full_name(theorem) or "").rpartition(".")[0]
@@ -205,6 +201,12 @@ def shadowed_name(
                 if not prefix or prefix in opened or f"{namespace}.".startswith(f"{prefix}."):
                     return name
     return None
+
+
+@lru_cache(maxsize=4096)
+def _last_parts(mentioned: frozenset[str], defining: frozenset[str]) -> Mapping[str, str]:
+    """Names by their last part. They are those of a statement, to which many proofs come."""
+    return {name.rpartition(".")[2]: name for name in mentioned | defining}
 
 
 def _declared_part(

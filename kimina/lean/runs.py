@@ -1,6 +1,6 @@
 """Comments, strings and a few watched names of a Lean text, found at little cost.
 
-A text can consist of nothing but comments or strings, so a run of them is found as one: what stands between is code.
+A text can consist of nothing but comments or strings, so a run of them is found as one. What stands between is code.
 """
 
 import re
@@ -12,9 +12,14 @@ from kimina.lean.walker import INTERPOLATING_ENDS, TokenKind, Walker, special_pa
 
 COMMENT = re.compile(FLAT_COMMENT, re.DOTALL)
 """A comment of a comment run."""
-LITERAL = re.compile(PLAIN_LITERAL, re.DOTALL)
-"""A string or character of a literal run."""
+PIECE = re.compile(f"(?P<comment>{FLAT_COMMENT})|{PLAIN_LITERAL}", re.DOTALL)
+"""A piece of a comment run or literal run."""
+COMMENT_OR_REST = re.compile(rf"{FLAT_COMMENT}|((?:{PLAIN_LITERAL}|\s++)++)", re.DOTALL)
+"""A comment of such a run, or, as its group, what stands up to the next comment."""
 
+# Possessively, how many pieces a run may have besides the first. What is made of a run of them fits into the processor's
+# cache, and finding the run costs little beside it.
+_MORE = "{0,1999}+"
 _KIND = {
     "comments": TokenKind.COMMENT_RUN,
     "literals": TokenKind.LITERAL_RUN,
@@ -33,14 +38,15 @@ def _rules(watched: frozenset[str], guillemets: bool) -> tuple[re.Pattern[str], 
 
     Texts without ``guillemets``, nearly all, have simpler ones.
     """
-    literals = rf"{PLAIN_LITERAL}(?:\s*+{PLAIN_LITERAL})*+"
+    comments = rf"{FLAT_COMMENT}(?:\s*+{FLAT_COMMENT}){_MORE}"
+    literals = rf"{PLAIN_LITERAL}(?:\s*+(?:{PLAIN_LITERAL}|{FLAT_COMMENT})){_MORE}"
     names = rf"|(?P<word>(?!{RAW_STRING_OPEN}){any_of(watched)})" if watched else ""
     if watched and guillemets:
         names += f"|(?P<quoted>{QUOTED_NAME})"
     return (
         re.compile(
             f"{code(watched, guillemets)}(?:"
-            rf"(?P<comments>{FLAT_COMMENT}(?:\s*+{FLAT_COMMENT})*+)"
+            f"(?P<comments>{comments})"
             f"|(?P<literals>{_PLAIN_BEFORE}{literals})|(?P<unclear>{literals})"
             rf"{names}|\Z|(?P<other>))",
             re.DOTALL,
@@ -53,11 +59,11 @@ def _rules(watched: frozenset[str], guillemets: bool) -> tuple[re.Pattern[str], 
 def runs(text: str, watched: frozenset[str] = frozenset()) -> Iterator[tuple[TokenKind, int, int]]:
     """Yield (kind, start, end) of what is not code in ``text``, in order.
 
-    A ``COMMENT_RUN`` is one comment or several, a ``LITERAL_RUN`` one string or character or several, with nothing but
-    white space between. ``watched`` are names that begin with an ASCII letter: each is found as a whole token only,
-    neither inside a longer name nor as a field behind a dot. Where names are watched, names with a part in guillemets
-    are found as well, as ``QUOTED_NAME``. Other kinds are those of tokens; a ``SYMBOL`` is a brace in a hole of an
-    interpolated string.
+    A ``COMMENT_RUN`` is one comment or up to two thousand, with nothing but white space between; a ``LITERAL_RUN`` is a string or
+    character, and as many that follow of strings, characters and comments, again with nothing but white space between.
+    ``watched`` are names that begin with an ASCII letter: each is found as a whole token only, neither inside a longer
+    name nor as a field behind a dot. Where names are watched, names with a part in guillemets are found as well, as
+    ``QUOTED_NAME``. Other kinds are those of tokens; a ``SYMBOL`` is a brace in a hole of an interpolated string.
     """
     outside, code_in_hole, special = _rules(watched, "«" in text)
     walker: Walker | None = None

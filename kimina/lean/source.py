@@ -7,17 +7,29 @@ This is no parser of Lean. It follows the few commands that decide what a name m
 import re
 import unicodedata
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from kimina.lean.comments import Comments
 from kimina.lean.runs import runs
-from kimina.lean.tokenizer import Token, TokenKind, iter_tokens, name_behind, name_parts, significant
+from kimina.lean.tokenizer import (
+    Token,
+    TokenKind,
+    behind_sign,
+    iter_tokens,
+    name_behind,
+    name_parts,
+    second_reading,
+    significant,
+)
 from kimina.lean.words import COMMAND_STARTS, COMMANDS, SCOPES, WATCHED
 
 _OPENERS, _CLOSERS = ("(", "[", "{", "⟨"), (")", "]", "}", "⟩")
 _BRACKETS = frozenset(_OPENERS + _CLOSERS)
+# The words themselves, so that no file makes copies of them.
+_COMMAND_WORD = {word: word for word in COMMANDS}
 _SCOPE_WORDS = SCOPES | {"end"}
 _BRACKET = re.compile(r"[()\[\]{}⟨⟩]")
 # The first sign stands alone, so that ``re`` passes quickly over those that are none.
@@ -68,6 +80,43 @@ class Command(NamedTuple):
             scope = scope.parent.namespaces if scope.parent else None
 
 
+# A named tuple's own constructor takes several times as long.
+_as_command = partial(tuple.__new__, Command)
+
+
+class Commands(Sequence[Command]):
+    """The command words of a file, in order.
+
+    They are made when asked for: a file can be nothing but command words, and keeping millions of objects costs more
+    than making them, and the more, the more there are.
+    """
+
+    def __init__(self) -> None:
+        self._words: list[str] = []
+        self._starts = array("q")
+        self._scopes: list[Scope | None] = []
+        self._depths = array("q")
+
+    def add(self, word: str, start: int, scope: Scope | None, depth: int) -> None:
+        self._words.append(word)
+        self._starts.append(start)
+        self._scopes.append(scope)
+        self._depths.append(depth)
+
+    def begin_with(self, command: Command) -> bool:
+        """Whether this one of the commands is the first."""
+        return self._starts[0] == command.start
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def __getitem__(self, index: int) -> Command:
+        return Command(self._words[index], self._starts[index], self._scopes[index], self._depths[index])
+
+    def __iter__(self) -> Iterator[Command]:
+        return map(_as_command, zip(self._words, self._starts, self._scopes, self._depths, strict=True))
+
+
 class LeanSource:
     """A Lean file. ``text`` is in NFC, so that equal signs are equal tokens.
 
@@ -78,24 +127,25 @@ class LeanSource:
     def __init__(self, text: str) -> None:
         self.text = normalized(text)
         self._written_names: dict[int, str | None] = {}
-        self._commands: list[Command] | None = None
+        self._commands: Commands | None = None
         self._comments: Comments | None = None
         self._words = array("q")  # start and end of each
         self._quoted_words = array("q")
+        self._has_hole = False  # whether a string seems to be interpolated
 
     @property
-    def commands(self) -> list[Command]:
+    def commands(self) -> Commands:
         """The command words of the file, in order."""
         if self._commands is None:
             self._commands = self._read()
         return self._commands
 
     @property
-    def comments(self) -> Comments:
-        """The comments of the file."""
+    def comments(self) -> Comments | None:
+        """The comments of the file, None if it has none."""
         if self._commands is None:
             self._commands = self._read()
-        return self._comments or Comments(self.text)
+        return self._comments
 
     def words(self) -> Iterator[tuple[str, int]]:
         """Yield (word, offset) for the live names that are in ``WATCHED``."""
@@ -111,8 +161,8 @@ class LeanSource:
         text, edges = self.text, iter(self._quoted_words)
         return ((_unquoted(text[start:end]), start) for start, end in zip(edges, edges, strict=True))
 
-    def _read(self) -> list[Command]:
-        text, words, commands = self.text, self._words, []
+    def _read(self) -> Commands:
+        text, words, commands = self.text, self._words, Commands()
         # Stretches of code since the last command, as starts and ends; their brackets matter to the next one only.
         code = array("q")
         depth = position = 0
@@ -131,22 +181,32 @@ class LeanSource:
             if kind is TokenKind.NAME:
                 words.append(start)
                 words.append(end)
-                word = text[start:end]
-                if word in COMMANDS:
+                word = _COMMAND_WORD.get(text[start:end])
+                if word is not None:
                     if code:
                         depth = _depth_behind(text, code, depth)
                         del code[:]
-                    commands.append(Command(word, start, scope, depth))
+                    commands.add(word, start, scope, depth)
                     if depth == 0 and word in _SCOPE_WORDS:
                         scope = _scope_behind(text, word, start, scope)
             elif kind is TokenKind.SYMBOL:
                 code.append(start)
                 code.append(end)
+            elif kind is TokenKind.STRING:
+                self._has_hole = self._has_hole or text[end - 1] == "{"
             else:
                 if self._comments is None:
                     self._comments = Comments(text)
                 self._comments.add(kind, start, end)
         return commands
+
+    def second_reading(self) -> str | None:
+        """What in live code another Lean would read in another way, or None; see ``tokenizer.second_reading``."""
+        if self._commands is None:
+            self._commands = self._read()
+        # The walk has seen almost all that it takes, and hardly any file has any of it.
+        text = self.text
+        return second_reading(text) if self._has_hole or text.endswith("{") or behind_sign(text) else None
 
     def tokens_from(self, offset: int) -> Iterator[Token]:
         """Yield the significant tokens from ``offset`` on, a token boundary outside any interpolated string."""
@@ -193,7 +253,8 @@ def normalized(text: str) -> str:
     """
     if text.isascii():
         return text
-    if not _LONG_STRETCH.search(text):
+    # Such a stretch takes in one sign of every two hundred.
+    if text[199::200].isascii() or not _LONG_STRETCH.search(text):
         return unicodedata.normalize("NFC", text)
     # Every second piece is a long stretch.
     pieces = _LONG_STRETCH.split(text)
@@ -209,7 +270,9 @@ def _written_name(text: str, command: Command) -> str | None:
         next(tokens)
         token = next(tokens, None)
         name = token.text if token and token.kind is TokenKind.NAME else None
-    return None if name is None or name in COMMAND_STARTS else ".".join(name_parts(name))
+    if name is None or name in COMMAND_STARTS:
+        return None
+    return ".".join(name_parts(name)) if "«" in name else name
 
 
 def depth_behind(token: Token, depth: int) -> int:

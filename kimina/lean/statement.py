@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from kimina.errors import UserError
 from kimina.lean.context import Context, adds_nothing, context_of, free_names, shadowed_name
 from kimina.lean.source import Command, LeanSource, command_tokens, depth_behind
-from kimina.lean.tokenizer import Token, TokenKind, comments, second_reading
+from kimina.lean.tokenizer import Token, TokenKind, comments
 from kimina.lean.words import DECLARATIONS, GRAMMAR, THEOREMS
 
 # What may follow a definition beside a command word.
@@ -43,8 +43,8 @@ class Statement:
 
     ``name`` is its full name; ``declaration`` are the tokens from its keyword to before the ``:=`` of its proof,
     ``written`` is their text as the file has it, the ``:=`` included, and empty without one; ``free_names`` are the
-    names in them that it does not bind itself, ``defining_names`` all names in the statement's definitions; ``comments`` are the texts of all comments of the
-    file, its docstring among them, each with single blanks.
+    names in them that it does not bind itself, ``defining_names`` all names in the statement's definitions; ``comments``
+    are the texts of all comments of the file, its docstring among them, each with single blanks.
     """
 
     text: str
@@ -121,7 +121,7 @@ def statement_matches(statement: Statement | str, code: LeanSource | str) -> Sta
     if isinstance(statement, str):
         statement = Statement.parse(statement)
     source = LeanSource(code) if isinstance(code, str) else code
-    if doubt := second_reading(source.text):
+    if doubt := source.second_reading():
         return StatementMatch(False, f"{doubt} can be read in two ways")
     name = statement.name
     named = [command for command in source.commands if command.word in DECLARATIONS and source.declares(command, name)]
@@ -134,6 +134,9 @@ def statement_matches(statement: Statement | str, code: LeanSource | str) -> Sta
         return StatementMatch(False, f"{statement.name} stands inside brackets")
     if not _same_declaration(statement, source, theorem):
         return StatementMatch(False, f"the statement of {statement.name} is another one")
+    nothing_needed = not statement.context.hypotheses and not statement.definitions
+    if nothing_needed and source.commands.begin_with(theorem):
+        return _MATCH
     context = context_of(source, theorem)
     if not _same_hypotheses(statement, context):
         return StatementMatch(False, f"variables before {statement.name} change what it states")
@@ -160,6 +163,8 @@ def single_spaced(text: str) -> str:
 
 def _same_hypotheses(statement: Statement, context: Context) -> bool:
     """Whether the statement's own hypotheses are all there, in order, and the others add nothing."""
+    if statement.context.hypotheses == context.hypotheses:
+        return True
     expected = list(statement.context.hypotheses)
     for hypothesis in context.hypotheses:
         if expected and hypothesis == expected[0]:

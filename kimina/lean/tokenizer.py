@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from kimina.lean.comments import Comments
 from kimina.lean.lexical import ATOM, CHARACTER, NAME, NAME_FIRST, NAME_REST, NUMBER, RAW_STRING_OPEN, SYMBOL
-from kimina.lean.runs import COMMENT, LITERAL, runs
+from kimina.lean.runs import PIECE, runs
 from kimina.lean.walker import INTERPOLATING, TokenKind, Walker, special_pattern
 
 COMMENTS = frozenset({TokenKind.LINE_COMMENT, TokenKind.BLOCK_COMMENT})
@@ -46,14 +46,25 @@ _TOKEN = re.compile(
     rf"(?P<whitespace>\s++)|(?P<name>(?!{RAW_STRING_OPEN}){NAME})|(?P<number>{NUMBER})|(?P<symbol>{SYMBOL})",
     re.DOTALL,
 )
+# Behind a dot Lean reads a name and nothing else: no raw string begins there.
+_FIELD = re.compile(f"(?P<name>{NAME})")
 _SPECIAL = special_pattern()
 _NAME_BEHIND = re.compile(rf"\s++((?!{RAW_STRING_OPEN}){NAME})")
 _NO_NAME_BEHIND = re.compile(rf"\s*+(?:[^\s\-/«{NAME_FIRST}]|\Z)")
 _NAME_PART = re.compile(ATOM)
 _NEEDLESS_QUOTES = re.compile(rf"\A«([{NAME_FIRST}][{NAME_REST}]*+)»\Z")
-# A sign that may end in a prime, where what follows the sign could be a character literal.
-_PRIMED = re.compile(rf"[¹∑∏Σ×']{CHARACTER}", re.DOTALL)
+# A character literal, perhaps, behind a sign that may end in a prime. The prime comes first, so that ``re`` passes
+# quickly over other signs.
+_BEHIND_SIGN = re.compile(rf"'(?<=[¹∑∏Σ×']'){CHARACTER.removeprefix(chr(39))}", re.DOTALL)
 _LONGEST_CHARACTER = len("'\\u0000'")
+# The kind of a piece of a run, by its first sign.
+_PIECE_KIND = {
+    "-": TokenKind.LINE_COMMENT,
+    "/": TokenKind.BLOCK_COMMENT,
+    '"': TokenKind.STRING,
+    "r": TokenKind.STRING,
+    "'": TokenKind.CHARACTER,
+}
 _KIND = {kind.value: kind for kind in TokenKind}
 
 
@@ -77,14 +88,9 @@ def segments(text: str, watched: frozenset[str] = frozenset()) -> Iterator[Segme
 def _pieces(text: str, watched: frozenset[str]) -> Iterator[tuple[TokenKind, int, int]]:
     """Yield (kind, start, end) of the segments that are not code."""
     for kind, start, end in runs(text, watched):
-        if kind is TokenKind.COMMENT_RUN:
-            for comment in COMMENT.finditer(text, start, end):
-                line = text[comment.start()] == "-"
-                yield TokenKind.LINE_COMMENT if line else TokenKind.BLOCK_COMMENT, *comment.span()
-        elif kind is TokenKind.LITERAL_RUN:
-            for literal in LITERAL.finditer(text, start, end):
-                character = text[literal.start()] == "'"
-                yield TokenKind.CHARACTER if character else TokenKind.STRING, *literal.span()
+        if kind is TokenKind.COMMENT_RUN or kind is TokenKind.LITERAL_RUN:
+            for piece in PIECE.finditer(text, start, end):
+                yield _PIECE_KIND[text[piece.start()]], *piece.span()
         elif kind is not TokenKind.QUOTED_NAME:
             yield kind, start, end
 
@@ -96,17 +102,22 @@ def second_reading(text: str) -> str | None:
     imported: ``throwError "{`` opens a hole or is a plain string, ``×'('`` is a sign and a bracket or a sign and a
     character. What such a place hides from one reading is live code in the other.
     """
-    if not any(word in text for word in INTERPOLATING) and not _PRIMED.search(text):
+    if not behind_sign(text) and not any(word in text for word in INTERPOLATING):
         return None
     for kind, start, end in segments(text):
         if kind is TokenKind.STRING and text[end - 1] == "{":
             return f"the string {text[start:end][:40]!r}"
         if kind is TokenKind.CODE:
             # The sign stands in the code, and the character may reach beyond it.
-            found = _PRIMED.search(text, start, min(end + _LONGEST_CHARACTER, len(text)))
-            if found and found.start() < end:
-                return f"{found[0]!r}"
+            found = _BEHIND_SIGN.search(text, start + 1, min(end + _LONGEST_CHARACTER, len(text)))
+            if found and found.start() <= end:
+                return f"{text[found.start() - 1 : found.end()]!r}"
     return None
+
+
+def behind_sign(text: str) -> bool:
+    """Whether anywhere in ``text`` a sign that may end in a prime stands before what could be a character literal."""
+    return "'" in text and _BEHIND_SIGN.search(text) is not None
 
 
 def iter_tokens(text: str, start: int = 0) -> Iterator[Token]:
@@ -115,9 +126,12 @@ def iter_tokens(text: str, start: int = 0) -> Iterator[Token]:
     ``start`` must be a token boundary outside any interpolated string.
     """
     walker = Walker(text)
-    position = start
+    position, behind_dot = start, False
     while position < len(text):
         match = None if walker.holes and text[position] in "{}" else _TOKEN.match(text, position)
+        if match is None and behind_dot:
+            match = _FIELD.match(text, position)
+        behind_dot = match is not None and match[0] == "."
         if match:
             kind, end = _KIND[match.lastgroup], match.end()
             if kind is not TokenKind.WHITESPACE:

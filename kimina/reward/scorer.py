@@ -62,6 +62,7 @@ class Scorer:
         # Of several blocks the last one is judged, if several are allowed at all.
         self._several_blocks = not settings.checks.lean_block_count.enabled
         too_long = settings.checks.too_long
+        self._penalty = too_long.penalty if too_long.enabled and too_long.buffer else None
         if too_long.enabled and too_long.unit == "tokens" and count_tokens is None:
             raise UserError(
                 "reward.checks.too_long.unit=tokens: no tokenizer is given here; set reward.checks.too_long.unit=auto"
@@ -76,12 +77,11 @@ class Scorer:
         statement has no theorem; any response is accepted.
         """
         response = parse_response(response_text, opens_think)
-        blocks = response.lean_blocks
-        last = blocks[-1] if blocks else None
+        last = response.last_lean_block()
         sample = Sample(
             statement=_parsed(statement),
             response=response,
-            answer=last if len(blocks) == 1 or self._several_blocks else None,
+            answer=last if response.lean_count == 1 or self._several_blocks else None,
             raw_length=len(response_text),
             token_count=self._count_tokens(response_text) if self._count_tokens else None,
         )
@@ -98,24 +98,27 @@ class Scorer:
         return needs_lean(report, self.settings.verify_rejected)
 
     def _report(self, sample: Sample, checks: Sequence[_Prepared], lean: Block | None) -> FormatReport:
-        measures: dict[str, dict[str, object]] = {}
+        measures: dict[str, Measurement] = {}
         violations: list[str] = []
         for name, measure, skipped_after in checks:
-            if violations and not skipped_after.isdisjoint(violations):
+            if violations and skipped_after and not skipped_after.isdisjoint(violations):
                 continue
-            measurement = measure(sample)
-            if measurement is not None:
-                measures[name] = measurement.as_dict()
-                if measurement.violated:
+            found = measure(sample)
+            if found is not None:
+                measures[name] = found
+                if found["violated"]:
                     violations.append(name)
+        code = None
+        if lean:
+            # In the form that was compared with the statement: Lean tells apart what normalisation makes equal.
+            code = sample.source.text if sample.answer else normalized(lean.text)
         return FormatReport(
             violations=tuple(violations),
             first=violations[0] if violations else None,
             measures=measures,
-            # In the form that was compared with the statement: Lean tells apart what normalisation makes equal.
-            lean_code=normalized(lean.text) if lean else None,
+            lean_code=code,
             theorem=sample.statement.name if lean else None,
-            length_penalty=self.settings.checks.too_long.penalty(sample),
+            length_penalty=self._penalty(sample) if self._penalty else 0.0,
         )
 
 

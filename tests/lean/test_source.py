@@ -37,6 +37,44 @@ def test_full_names(text, names):
     assert declared(text) == names
 
 
+def test_commands_are_a_sequence():
+    commands = LeanSource("open A\n(def b)\nend").commands
+    assert [(command.word, command.start, command.depth) for command in commands] == [
+        ("open", 0, 0),
+        ("def", 8, 1),
+        ("end", 15, 0),
+    ]
+    assert commands[1] == list(commands)[1]
+    assert commands.begin_with(commands[0])
+    assert not commands.begin_with(commands[1])
+
+
+@pytest.mark.parametrize(
+    ("text", "depth"),
+    [
+        ("(", 1),
+        (")(", 0),
+        (") -- c\n(", 1),
+        ('("(")', 0),
+        ("(/- ) -/", 1),
+        ("«(» (", 1),
+        ("(«)»", 1),
+        ("}", 0),
+        ("⟨[{(" * 30, 120),
+    ],
+)
+def test_bracket_depth(text, depth):
+    assert [command.depth for command in LeanSource(f"{text} open").commands] == [depth]
+
+
+def test_watched_words():
+    source = LeanSource("open X -- open\n/- sorry -/ sorry «sorryAx» Lean.«sorryAx» «sorry x» x.sorry")
+    assert [word for word, _ in source.words()] == ["open", "sorry"]
+    assert [word for word, _ in source.quoted_words()] == ["sorryAx", "Lean.sorryAx"]
+    assert list(source.comments) == ["-- open", "/- sorry -/"]
+    assert LeanSource("open X").comments is None
+
+
 def test_composed_and_decomposed_signs_are_equal():
     assert LeanSource("a =\u0338 b").text == "a ≠ b"
 

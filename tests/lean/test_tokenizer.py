@@ -91,6 +91,8 @@ def live(text):
         ('r#"say "x" -- axiom"# y', ["y"]),
         ('r "axiom" y', ["r", "y"]),
         ('var"axiom"', ["var"]),
+        ('f .r"axiom\\" axiom', ["f", "r"]),  # behind a dot stands a name, and the string goes on
+        ('f ..r"axiom\\" axiom', ["f", "axiom"]),
         ("1axiom", ["axiom"]),
         ("0b1axiom", ["axiom"]),
         ("«axiom» x", ["«axiom»", "x"]),

@@ -1,26 +1,23 @@
 """What every format check is: settings with a threshold, and a measurement of a sample."""
 
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
 from kimina.reward.sample import Sample
 
+Measurement = dict[str, bool | float | int | str | None]
+"""What a check found, as output rows have it; ``measurement`` makes it."""
 
-class Measurement(NamedTuple):
+
+def measurement(
+    violated: bool, value: float | int | None, threshold: float | int | None, detail: str | None = None
+) -> Measurement:
     """What a check found: the measured value, the threshold it was compared with, and the outcome.
 
     ``detail`` names what the value alone does not tell, such as the forbidden construct.
     """
-
-    violated: bool
-    value: float | int | None
-    threshold: float | int | None
-    detail: str | None = None
-
-    def as_dict(self) -> dict[str, object]:
-        """For output rows: plain keys and JSON values."""
-        return {"value": self.value, "threshold": self.threshold, "violated": self.violated, "detail": self.detail}
+    return {"value": value, "threshold": threshold, "violated": violated, "detail": detail}
 
 
 class Check(BaseModel):

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from kimina.reward.checks.base import Check, Measurement
+from kimina.reward.checks.base import Check, Measurement, measurement
 from kimina.reward.sample import Sample
 
 
@@ -21,10 +21,12 @@ class CommentDensity(Check):
     max: float = Field(default=0.2, ge=0, le=1)
 
     def measure(self, sample: Sample) -> Measurement | None:
-        blocks = list(sample.response.closed_tactic_blocks) if sample.has_think_block else []
+        shares = []
+        if sample.has_think_block and sample.response.closed_tactic_count:
+            shares.append(sample.tactics.densest)
         if sample.answer is not None:
-            blocks.append(sample.answer)
-        if not blocks:
+            shares.append(sample.answer_comment_share())
+        if not shares:
             return None
-        densest = max([sample.comment_characters(block) / (len(block.text) or 1) for block in blocks])
-        return Measurement(densest > self.max, densest, self.max)
+        densest = max(shares)
+        return measurement(densest > self.max, densest, self.max)

@@ -10,12 +10,15 @@ from pydantic import BaseModel, ConfigDict
 from kimina.lean.constructs import find_constructs
 from kimina.lean.source import LeanSource
 from kimina.lean.words import THEOREMS
-from kimina.reward.checks.base import Check, Measurement
+from kimina.reward.checks.base import Check, Measurement, measurement
 from kimina.reward.sample import Sample
 
 # Constructs that leave a hole; a statement's own hole is no licence for another.
 _HOLES = frozenset({"sorry", "sorry_ax", "admit", "stop"})
-_ZERO_WIDTH = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]++")
+_INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+_ZERO_WIDTH = re.compile(f"[{_INVISIBLE}]++")
+# Several times faster than a search, because most signs are ASCII.
+_NO_ZERO_WIDTH = re.compile(rf"(?:[\x00-\x7f]++|[^\x00-\x7f{_INVISIBLE}]++)*+")
 
 
 class Constructs(BaseModel):
@@ -71,11 +74,12 @@ class ForbiddenConstruct(Check):
                 found[construct] = found.get(construct, 0) + 1
         if "zero_width" in refused and (count := _zero_width(sample.answer.text)):
             found["zero_width"] = count - _zero_width(sample.statement.text)
-        if found:
-            allowed = _allowed(sample.statement.text)
-            # A Counter has 0 of what it lacks.
-            found = {name: more for name, count in found.items() if (more := count - allowed[name]) > 0}
-        return Measurement(bool(found), sum(found.values()), 0, ", ".join(sorted(found)) or None)
+        if not found:
+            return measurement(False, 0, 0)
+        allowed = _allowed(sample.statement.text)
+        # A Counter has 0 of what it lacks.
+        found = {name: more for name, count in found.items() if (more := count - allowed[name]) > 0}
+        return measurement(bool(found), sum(found.values()), 0, ", ".join(sorted(found)) or None)
 
     @cached_property
     def refused(self) -> frozenset[str]:
@@ -85,7 +89,9 @@ class ForbiddenConstruct(Check):
 
 def _zero_width(text: str) -> int:
     """How many invisible characters the text has."""
-    return 0 if text.isascii() else len(text) - len(_ZERO_WIDTH.sub("", text))
+    if text.isascii() or _NO_ZERO_WIDTH.fullmatch(text):
+        return 0
+    return len(text) - len(_ZERO_WIDTH.sub("", text))
 
 
 @lru_cache(maxsize=4096)
@@ -96,4 +102,3 @@ def _allowed(statement_text: str) -> Counter[str]:
     return Counter(
         construct for construct, start in find_constructs(source) if start < theorem_start and construct not in _HOLES
     )
-

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from kimina.reward.checks.base import Check, Measurement
+from kimina.reward.checks.base import Check, Measurement, measurement
 from kimina.reward.sample import Sample
 
 
@@ -15,5 +15,5 @@ class LeanBlockCount(Check):
     name: ClassVar[str] = "lean_block_count"
 
     def measure(self, sample: Sample) -> Measurement | None:
-        count = len(sample.response.lean_blocks)
-        return Measurement(count > 1, count, 1) if count else None
+        count = sample.response.lean_count
+        return measurement(count > 1, count, 1) if count else None

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from kimina.reward.checks.base import Check, Measurement
+from kimina.reward.checks.base import Check, Measurement, measurement
 from kimina.reward.sample import Sample
 
 
@@ -16,4 +16,4 @@ class NoThinkBlock(Check):
 
     def measure(self, sample: Sample) -> Measurement:
         count = sample.response.opening_tags
-        return Measurement(count < 1, count, 1)
+        return measurement(count < 1, count, 1)

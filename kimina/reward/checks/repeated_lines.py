@@ -7,7 +7,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from kimina.reward.checks.base import Check, Measurement
+from kimina.reward.checks.base import Check, Measurement, measurement
+from kimina.reward.lines import parts
 from kimina.reward.sample import Sample
 
 # English function words; a line made of them says nothing, and repeating it is no loop.
@@ -39,14 +40,30 @@ class RepeatedLines(Check):
     def measure(self, sample: Sample) -> Measurement | None:
         if not sample.has_think_block:
             return None
-        lines = Counter(map(str.strip, sample.response.think_text().lower().split("\n")))
+        # A line of so many words, with one blank between them, has at least so many characters.
+        shortest = 2 * self.min_words - 1
+        counts: dict[str, int] = {}
+        for text in parts(sample.response.text, sample.response.think_stretches()):
+            lines = [line for line in map(str.strip, text.lower().split("\n")) if len(line) >= shortest]
+            counts = _counted(lines, counts)
         least = min(self.max, 2)
-        # The most frequent first; most lines occur once, and are not worth sorting.
-        repeated = [item for item in lines.items() if item[1] >= least]
+        # Most lines occur once and are not worth sorting.
+        repeated = [item for item in counts.items() if item[1] >= least]
         for line, count in sorted(repeated, key=itemgetter(1), reverse=True):
             if self._significant(line):
-                return Measurement(count >= self.max, count, self.max, line[:80] if count >= self.max else None)
-        return Measurement(False, 1, self.max)
+                return measurement(count >= self.max, count, self.max, line[:80] if count >= self.max else None)
+        return measurement(False, 1, self.max)
 
     def _significant(self, line: str) -> bool:
         return sum(word not in STOP_WORDS for word in _WORD.findall(line)) >= self.min_words
+
+
+def _counted(lines: list[str], before: dict[str, int]) -> dict[str, int]:
+    """How often each line occurs, given that for the lines before; in order of appearance."""
+    if not before:
+        once = dict.fromkeys(lines, 1)
+        if len(once) == len(lines):
+            return once
+    counts = before if isinstance(before, Counter) else Counter(before)
+    counts.update(lines)
+    return counts

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from kimina.reward.checks.base import Check, Measurement
+from kimina.reward.checks.base import Check, Measurement, measurement
 from kimina.reward.sample import Sample
 
 
@@ -19,4 +19,4 @@ class StatementChanged(Check):
         if sample.answer is None:
             return None
         match = sample.statement_match
-        return Measurement(not match, int(bool(match)), 1, match.reason or None)
+        return measurement(not match, int(bool(match)), 1, match.reason or None)

@@ -1,10 +1,12 @@
 """Check against a tactic block that is the whole proof."""
 
+from functools import lru_cache
 from typing import ClassVar
 
 from pydantic import Field
 
-from kimina.reward.checks.base import Check, Measurement
+from kimina.reward.checks.base import Check, Measurement, measurement
+from kimina.reward.lines import stripped_line_count
 from kimina.reward.sample import Sample
 
 
@@ -20,11 +22,15 @@ class TacticBlockTooLong(Check):
     floor: int = Field(default=5, ge=0)
 
     def measure(self, sample: Sample) -> Measurement | None:
-        blocks = sample.response.closed_tactic_blocks
-        if not sample.has_think_block or not blocks or sample.answer is None:
+        if not sample.has_think_block or not sample.response.closed_tactic_count or sample.answer is None:
             return None
-        longest = max([block.line_count for block in blocks])
-        lean_lines = sample.answer.text.strip().count("\n") + 1
-        # Rounded, so that 0.95 x 20 lines is 19 whatever the binary fraction says.
-        limit = max(self.floor, round(self.ratio * lean_lines, 6))
-        return Measurement(longest > limit, longest, limit)
+        longest = sample.tactics.longest
+        lean_lines = stripped_line_count(sample.answer.text, sample.answer.line_count)
+        limit = max(self.floor, _rounded_share(self.ratio, lean_lines))
+        return measurement(longest > limit, longest, limit)
+
+
+@lru_cache(maxsize=4096)
+def _rounded_share(ratio: float, lines: int) -> float:
+    # Rounded, so that 0.95 x 20 lines is 19 whatever the binary fraction says; which takes longer than all the rest.
+    return round(ratio * lines, 6)

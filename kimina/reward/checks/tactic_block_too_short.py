@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from kimina.reward.checks.base import Check, Measurement
+from kimina.reward.checks.base import Check, Measurement, measurement
 from kimina.reward.sample import Sample
 
 
@@ -19,8 +19,7 @@ class TacticBlockTooShort(Check):
     min_lines: int = Field(default=3, ge=0)
 
     def measure(self, sample: Sample) -> Measurement | None:
-        blocks = sample.response.closed_tactic_blocks
-        if not sample.has_think_block or not blocks:
+        if not sample.has_think_block or not sample.response.closed_tactic_count:
             return None
-        shortest = min([len(sample.code_lines(block)) for block in blocks])
-        return Measurement(shortest < self.min_lines, shortest, self.min_lines)
+        shortest = sample.tactics.fewest_lines
+        return measurement(shortest < self.min_lines, shortest, self.min_lines)

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from kimina.reward.checks.base import Check, Measurement
+from kimina.reward.checks.base import Check, Measurement, measurement
 from kimina.reward.sample import Sample
 
 
@@ -17,5 +17,5 @@ class TacticBlockUnclosed(Check):
     def measure(self, sample: Sample) -> Measurement | None:
         if not sample.has_think_block:
             return None
-        count = len(sample.response.tactic_blocks) - len(sample.response.closed_tactic_blocks)
-        return Measurement(count > 0, count, 0)
+        count = sample.response.tactic_count - sample.response.closed_tactic_count
+        return measurement(count > 0, count, 0)

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from kimina.reward.checks.base import Check, Measurement
+from kimina.reward.checks.base import Check, Measurement, measurement
 from kimina.reward.sample import Sample
 
 
@@ -28,16 +28,15 @@ class TacticsMismatch(Check):
     method: Literal["iof", "iou", "subcode"] = "iof"
 
     def measure(self, sample: Sample) -> Measurement | None:
-        blocks = sample.response.tactic_blocks
-        all_closed = len(blocks) == len(sample.response.closed_tactic_blocks)
-        if not sample.has_think_block or sample.answer is None or not blocks or not all_closed:
+        closed = sample.response.closed_tactic_count
+        all_closed = closed == sample.response.tactic_count
+        if not sample.has_think_block or sample.answer is None or not closed or not all_closed:
             return None
-        tactics = {line for block in blocks for line in sample.code_lines(block)}
-        final = set(sample.code_lines(sample.answer))
+        tactics, final = sample.tactics.lines, sample.answer_lines()
         common = len(tactics & final)
         if self.method == "iof":
             whole = len(final)
         else:
             whole = len(tactics) if self.method == "subcode" else len(tactics) + len(final) - common
         match = common / whole if whole else 0.0
-        return Measurement(match < self.min, match, self.min, self.method)
+        return measurement(match < self.min, match, self.min, self.method)

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from kimina.reward.checks.base import Check, Measurement
+from kimina.reward.checks.base import Check, Measurement, measurement
 from kimina.reward.sample import Sample
 
 
@@ -16,7 +16,8 @@ class TextAfterLeanBlock(Check):
 
     def measure(self, sample: Sample) -> Measurement | None:
         response = sample.response
-        if len(response.lean_blocks) != 1:
+        if response.lean_count != 1:
             return None
-        count = len(response.text[response.lean_blocks[0].outer_end :].strip())
-        return Measurement(count > 0, count, 0)
+        *_, behind = response.lean_edges
+        count = len(response.text[behind:].strip())
+        return measurement(count > 0, count, 0)

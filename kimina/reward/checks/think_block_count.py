@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from kimina.reward.checks.base import Check, Measurement
+from kimina.reward.checks.base import Check, Measurement, measurement
 from kimina.reward.sample import Sample
 
 
@@ -18,4 +18,4 @@ class ThinkBlockCount(Check):
         count = sample.response.opening_tags
         if count < 1:
             return None
-        return Measurement(not sample.has_think_block, count, 1, None if sample.has_think_block else "not one block")
+        return measurement(not sample.has_think_block, count, 1, None if sample.has_think_block else "not one block")

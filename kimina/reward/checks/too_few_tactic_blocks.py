@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from kimina.reward.checks.base import Check, Measurement
+from kimina.reward.checks.base import Check, Measurement, measurement
 from kimina.reward.sample import Sample
 
 
@@ -20,5 +20,5 @@ class TooFewTacticBlocks(Check):
     def measure(self, sample: Sample) -> Measurement | None:
         if not sample.has_think_block:
             return None
-        count = len(sample.response.tactic_blocks)
-        return Measurement(count < self.min, count, self.min)
+        count = sample.response.tactic_count
+        return measurement(count < self.min, count, self.min)

@@ -4,7 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from kimina.reward.checks.base import Check, Measurement
+from kimina.reward.checks.base import Check, Measurement, measurement
 from kimina.reward.sample import Sample
 
 
@@ -40,7 +40,7 @@ class TooLong(Check):
 
     def measure(self, sample: Sample) -> Measurement:
         length = self.length(sample)
-        return Measurement(self.max is not None and length > self.max, length, self.max)
+        return measurement(self.max is not None and length > self.max, length, self.max)
 
     def penalty(self, sample: Sample) -> float:
         """What the reward of this response loses: 0 up to the buffer, down to -1 at the limit and beyond."""

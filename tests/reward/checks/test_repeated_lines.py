@@ -32,6 +32,18 @@ def test_a_line_that_repeats_within_itself_is_one_line(measured, answer):
     assert not measured("repeated_lines", answer(thought=" ".join([TEN] * 60)))["violated"]
 
 
+def test_repetitions_far_apart_count(measured, answer):
+    filler = "\n".join(f"{TEN} {number}" for number in range(3000))
+    found = measured("repeated_lines", answer(thought=f"{TEN}\n{filler}\n" * 3 + TEN), max=4)
+    assert (found["violated"], found["value"], found["detail"]) == (True, 4, TEN)
+
+
+def test_the_most_frequent_significant_line_is_named(measured, answer):
+    lines = ["short line"] * 9 + [TEN] * 6 + [f"{TEN} other"] * 7 + [f"{TEN} last"] * 7
+    found = measured("repeated_lines", answer(thought="\n".join(lines)))
+    assert (found["value"], found["detail"]) == (7, f"{TEN} other")
+
+
 def test_thresholds(measured, answer):
     output = answer(thought=f"{TEN}\n{TEN}")
     assert measured("repeated_lines", output, max=2)["violated"]
