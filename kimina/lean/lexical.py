@@ -102,7 +102,8 @@ def code(watched: frozenset[str], guillemets: bool = True, in_hole: bool = False
     return f"{plain}(?:(?:{'|'.join(alternatives)}){plain})*+"
 
 
-_NAME_ENDS = rf"(?![{NAME_REST}]|\.[«{NAME_FIRST}])"
+# A dot before guillemets that never close goes on with no name.
+_NAME_ENDS = rf"(?![{NAME_REST}]|\.(?:{QUOTED_ATOM}|[{NAME_FIRST}]))"
 
 
 def _by_first(words: Iterable[str]) -> dict[str, list[str]]:

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kimina.lean.tokenizer import COMMENTS, TokenKind, comments, iter_tokens, segments, tokenize, without_comments
@@ -45,6 +45,7 @@ def test_segments_and_tokens_agree_on_what_is_not_code(text):
 
 
 @given(any_text)
+@example("sorry.«").via("a dot before guillemets that never close")
 def test_watched_words_are_the_name_tokens_that_are_no_fields(text):
     tokens = tokenize(text)
     fields = {t.start for before, t in zip(tokens, tokens[1:], strict=False) if before.text == "."}
