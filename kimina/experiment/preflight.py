@@ -12,6 +12,7 @@ from kimina.experiment.complaint import complaint, nearest_first, replaced
 from kimina.experiment.keys import all_rules, is_known, is_open, leaves, reward_profile, unknown_key
 from kimina.experiment.losses_set import half_set_losses
 from kimina.experiment.options import TABLES, from_repository, table_names
+from kimina.sft.circuit_size import check_circuit_size
 
 GROUP_RELATIVE = frozenset({"grpo", "grpo_passk", "grpo_vectorized", "gdpo", "rloo", "rloo_vectorized"})
 LR = "actor_rollout_ref.actor.optim.lr"
@@ -242,12 +243,8 @@ def _check_architecture(tree: Mapping[str, Any], words: Sequence[str]) -> None:
             f"{prefix}.head_dim={sizes['head_dim']} is odd: rotary embeddings turn pairs.",
             type_line=_with(words, f"{prefix}.head_dim", sizes["head_dim"] + 1),
         )
-    if sizes["copy_strength"] and (sizes["layers"] < 2 or sizes["hidden_size"] < 1 + 3 * sizes["head_dim"]):
-        raise complaint(
-            f"{prefix}.copy_strength={sizes['copy_strength']}: the copying circuit needs 2 layers and hidden_size above 3 x "
-            f"head_dim; there are layers={sizes['layers']}, hidden_size={sizes['hidden_size']}, head_dim={sizes['head_dim']}.",
-            type_line=_with(words, f"{prefix}.copy_strength", 0),
-        )
+    if sizes["copy_strength"]:
+        check_circuit_size(sizes["layers"], sizes["hidden_size"], sizes["head_dim"], sizes["rope_theta"])
 
 
 def _check_files(tree: Mapping[str, Any]) -> None:

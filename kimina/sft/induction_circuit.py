@@ -21,16 +21,10 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from kimina.errors import UserError
+from kimina.sft.circuit_size import angle, check_circuit_size, rotary_pairs
 
 if TYPE_CHECKING:
     from transformers import Qwen3ForCausalLM
-
-FAST_ANGLE = 0.15
-"""Radians a position from which on a rotary pair tells neighbouring positions apart."""
-SPAN = 100
-"""Positions over which a pair that turns by less than one radian still compares content."""
-LEAST_PAIRS = 2
 
 
 def install_induction_circuit(model: "Qwen3ForCausalLM", copy_strength: float, seed: int) -> None:
@@ -44,8 +38,9 @@ def install_induction_circuit(model: "Qwen3ForCausalLM", copy_strength: float, s
     """
     config = model.config
     hidden, head = config.hidden_size, config.head_dim
-    slow, fast = _rotary_pairs(config.rope_parameters["rope_theta"], head)
-    _check(config.num_hidden_layers, hidden, head, len(slow), len(fast))
+    theta = config.rope_parameters["rope_theta"]
+    check_circuit_size(config.num_hidden_layers, hidden, head, theta)
+    slow, fast = rotary_pairs(theta, head)
     generator = torch.Generator().manual_seed(seed)
     basis_DD = torch.linalg.qr(torch.randn(hidden, hidden, generator=generator)).Q
     shared_D, read_Dd, write_Dd = basis_DD[:, 0], basis_DD[:, 1 : 1 + head], basis_DD[:, 1 + head : 1 + 2 * head]
@@ -55,7 +50,7 @@ def install_induction_circuit(model: "Qwen3ForCausalLM", copy_strength: float, s
             layer.mlp.down_proj.weight.zero_()
         _share_direction(model.model.embed_tokens.weight, shared_D)
         first, second = (layer.self_attn for layer in model.model.layers[:2])
-        query_d, key_d = _one_position_apart(fast, head, config.rope_parameters["rope_theta"])
+        query_d, key_d = _one_position_apart(fast, head, theta)
         first.q_proj.weight[:head] = torch.outer(query_d, shared_D)
         first.k_proj.weight[:head] = torch.outer(key_d, shared_D)
         first.v_proj.weight[:head] = read_Dd.T
@@ -75,25 +70,13 @@ def install_induction_circuit(model: "Qwen3ForCausalLM", copy_strength: float, s
             second.o_proj.weight[:, queries] = copy_strength * copied_Dd[kv]
 
 
-def _angle(pair: int, theta: float, head: int) -> float:
-    """Radians a position by which rotary pair ``pair`` turns: entries ``pair`` and ``pair + head / 2`` of a head."""
-    return theta ** (-2 * pair / head)
-
-
-def _rotary_pairs(theta: float, head: int) -> tuple[list[int], list[int]]:
-    """Return the pairs that compare content and those that tell positions apart."""
-    angles = [_angle(pair, theta, head) for pair in range(head // 2)]
-    slow = [pair for pair, angle in enumerate(angles) if angle * SPAN < 1]
-    return slow, [pair for pair, angle in enumerate(angles) if angle > FAST_ANGLE]
-
-
 def _one_position_apart(fast: list[int], head: int, theta: float) -> tuple[torch.Tensor, torch.Tensor]:
     """Return a query and a key whose rotated product is largest where the key stands one position before."""
     query_d, key_d = torch.zeros(head), torch.zeros(head)
     for pair in fast:
-        angle = _angle(pair, theta, head)
+        turn = angle(pair, theta, head)
         key_d[pair] = 1.0
-        query_d[pair], query_d[pair + head // 2] = math.cos(angle), -math.sin(angle)
+        query_d[pair], query_d[pair + head // 2] = math.cos(turn), -math.sin(turn)
     return query_d, key_d
 
 
@@ -102,17 +85,3 @@ def _share_direction(embeddings_VD: torch.Tensor, shared_D: torch.Tensor) -> Non
     length = embeddings_VD.std() * embeddings_VD.shape[1] ** 0.5
     embeddings_VD -= torch.outer(embeddings_VD @ shared_D, shared_D)
     embeddings_VD += length * shared_D
-
-
-def _check(layers: int, hidden: int, head: int, slow: int, fast: int) -> None:
-    remedy = "\n  type: model.architecture.copy_strength=0 for weights without the copying circuit"
-    if layers < 2 or hidden < 1 + 3 * head:
-        raise UserError(
-            f"model.architecture.copy_strength: the copying circuit needs 2 layers and hidden_size > 3 x head_dim; "
-            f"there are layers={layers}, hidden_size={hidden}, head_dim={head}" + remedy
-        )
-    if min(slow, fast) < LEAST_PAIRS:
-        raise UserError(
-            f"model.architecture.copy_strength: of {head // 2} rotary pairs {fast} tell positions apart and {slow} compare "
-            f"content; {LEAST_PAIRS} of each are needed: choose a larger head_dim or rope_theta=100000" + remedy
-        )

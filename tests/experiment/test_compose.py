@@ -204,3 +204,23 @@ def test_a_missing_file_is_found_before_anything_starts(tmp_path):
 
 def test_composing_twice_gives_the_same_configuration():
     assert compose(["seed=3"]) == compose(["seed=3"])
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("model.architecture.heads=3", "not divisible by model.architecture.kv_heads=2"),
+        ("model.architecture.head_dim=7", "head_dim=7 is odd"),
+        ("model.architecture.layers=1", "needs 2 layers"),
+        ("model.architecture.rope_theta=2.0", "rotary pairs"),
+        ("model.architecture.copy_strength=1e308", "at most 1000"),
+    ],
+)
+def test_sizes_of_a_model_that_do_not_fit_are_refused(word, said):
+    with pytest.raises(UserError, match=said):
+        compose([word])
+
+
+def test_sizes_do_not_matter_where_no_model_is_made():
+    compose(["model=1p7b"])
+    compose(["model.architecture.layers=1", "model.architecture.copy_strength=0"])
