@@ -14,7 +14,7 @@ from kimina.lean.verdict import CheckResult, Message, Verdict
 CONTEXT_LINES = 2
 """Lines shown before and behind the line of an error."""
 MOST_GOALS = 3
-_METAVARIABLE = re.compile(r"\?(?:m|u|_mvar)\.(\d+)")
+_METAVARIABLE = re.compile(r"\?(m|u)\.\d+")
 _CUT = "\n[... {count} characters left out ...]\n"
 
 
@@ -92,7 +92,7 @@ def _about_the_whole(result: CheckResult) -> str:
 def _renumbered(text: str) -> str:
     """Number metavariables by first appearance: Lean's own numbers depend on what was checked before."""
     numbers: dict[str, int] = {}
-    return _METAVARIABLE.sub(lambda m: f"?m.{numbers.setdefault(m[0], len(numbers) + 1)}", text)
+    return _METAVARIABLE.sub(lambda m: f"?{m[1]}.{numbers.setdefault(m[0], len(numbers) + 1)}", text)
 
 
 def _fitted(sections: Sequence[str], settings: FeedbackSettings) -> str:

@@ -80,6 +80,7 @@ def test_the_order_of_messages_and_lean_s_counters_do_not_matter():
     two = [error(5, "b"), error(5, "warned", severity="warning"), error(3, "type ?m.7 and ?m.9 and ?m.7")]
     assert feedback(*one) == feedback(*two)
     assert "type ?m.1 and ?m.2 and ?m.1" in feedback(*one) and "warned" not in feedback(*one)
+    assert "Sort ?u.1 and ?m.2" in feedback(error(1, "Sort ?u.83 and ?m.83"))
 
 
 @pytest.mark.parametrize("verdict", [Verdict.PROVED, Verdict.UNVERIFIED])
