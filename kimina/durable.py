@@ -84,7 +84,7 @@ def write_chunks(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> Path:
         kept = "; the earlier file is unchanged" if target.exists() else ""
         raise InfrastructureError(
             f"cannot write {target}: {error.strerror or error}{kept}. "
-            "Make room or choose another output_dir=…, then run the same command again."
+            "Make room or choose another place, then run the same command again."
         ) from error
     finally:
         if temporary is not None:

@@ -25,6 +25,7 @@ from kimina.lean.report import compose_with_query, judge_reply, refuse_text, unv
 from kimina.lean.snippet import position
 from kimina.lean.threaded import positive
 from kimina.lean.verdict import CheckRequest, CheckResult, Message, Verdict
+from kimina.lean.verdict_cache import UNKNOWN_VERSION
 
 HEADER = """\
 import Mathlib
@@ -38,7 +39,6 @@ MODULES = frozenset(
      "LeanSearchClient"}
 )  # fmt: skip
 OFFER = "The Kimina Lean server has Mathlib and what Mathlib depends on."
-UNKNOWN = "unknown"
 _FIRST_PAUSE_S = 0.5
 # Beyond Lean's own limit: the server lets a proof wait for a worker (60 s by default) and imports Mathlib when it must.
 _ANSWER_SLACK_S = 120
@@ -126,7 +126,7 @@ class KiminaServerVerifier(RememberingVerifier):
         return self._version_so_far()
 
     def _version_so_far(self) -> str:
-        return self._agreement.version or UNKNOWN
+        return self._agreement.version or UNKNOWN_VERSION
 
     def check(
         self, requests: Sequence[CheckRequest], on_result: Callable[[CheckResult], None] | None = None

@@ -107,8 +107,6 @@ def emit_trainer_config(
 def reward_settings(ours: dict[str, Any], our_reward: dict[str, Any], model_path: Path | str) -> dict[str, Any]:
     """Return what the reward workers and the trainer need to know about reward and verifier."""
     verifier = dict(ours["verifier"])
-    # for the plan only; verifiers don't take them
-    verifier.pop("proofs_per_second", None)
     if verifier.get("cache") not in (None, AUTO):
         # Ray's workers stand in other folders.
         verifier["cache"] = str(Path(verifier["cache"]).expanduser().absolute())

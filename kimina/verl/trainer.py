@@ -138,10 +138,9 @@ class KiminaTrainer(PPOTrainerSync):
         if share > limit:
             details = {info["verifier_detail"] for info in self._infos.values() if info["unverified"]}
             shown = "; ".join(sorted(filter(None, details))[:3]) or "no detail was given"
-            stopped_in = self.global_steps
             self._save_state_before_step()
             raise LimitError(
-                f"step {stopped_in}: {share:.0%} of the responses could not be verified, more than "
+                f"step {self.global_steps}: {share:.0%} of the responses could not be verified, more than "
                 f"verifier.max_unverified_share={limit}. The verifier says: {shown}. "
                 "Repair the verifier and run the same command again: it repeats this step."
             )
@@ -185,7 +184,7 @@ class KiminaTrainer(PPOTrainerSync):
 
     def _val_metrics_update(self, data_sources, sample_uids, reward_extra_infos_dict, *args, **kwargs) -> dict[str, float]:
         prompts, responses = self._validated
-        infos = {key: list(values) for key, values in reward_extra_infos_dict.items()}
+        infos = reward_extra_infos_dict
         rows = violation_examples(self.global_steps, prompts, responses, infos)
         self.violation_log.write(self.global_steps, rows)
         if rows and "wandb" in self.config.trainer.logger:
