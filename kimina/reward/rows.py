@@ -61,11 +61,11 @@ class RowReport:
         return self.last.lean_code is not None and (verify_rejected or not self.violations)
 
 
-def read_row(line: bytes, opens_think: bool = False, proof_field: str | None = None) -> Row:
-    """Read one line. ``opens_think`` holds for rows that don't say; ``proof_field`` names the field with bare Lean code.
+def read_object(line: bytes) -> tuple[Any, dict[str, Any]]:
+    """Return the id and the fields of one line.
 
     Raises:
-        BadRowError: the line is no JSON object, or a field is missing or of a wrong type.
+        BadRowError: the line is no JSON object, or has no id.
     """
     try:
         row = json.loads(line.decode("utf-8"))
@@ -80,11 +80,30 @@ def read_row(line: bytes, opens_think: bool = False, proof_field: str | None = N
     row_id = row.get("id")
     if row_id is None or isinstance(row_id, (dict, list)):
         raise BadRowError(f"'id' is {_kind(row_id)}; a text or a number is needed")
+    return row_id, row
+
+
+def text_field(row: Mapping[str, Any], field: str) -> str:
+    """Return the text in a field. Raises `BadRowError` where there is none."""
+    if field not in row:
+        raise BadRowError(f"no field '{field}'; it has {', '.join(sorted(map(repr, row)))[:200]}")
+    if not isinstance(row[field], str):
+        raise BadRowError(f"'{field}' is {_kind(row[field])}; a text is needed")
+    return row[field]
+
+
+def read_row(line: bytes, opens_think: bool = False, proof_field: str | None = None) -> Row:
+    """Read one line. ``opens_think`` holds for rows that don't say; ``proof_field`` names the field with bare Lean code.
+
+    Raises:
+        BadRowError: the line is no JSON object, or a field is missing or of a wrong type.
+    """
+    row_id, row = read_object(line)
     try:
         return Row(
             row_id,
-            Statement.parse(_text(row, "statement")),
-            (_text(row, proof_field),) if proof_field else _turns(row),
+            Statement.parse(text_field(row, "statement")),
+            (text_field(row, proof_field),) if proof_field else _turns(row),
             _opens_think(row, opens_think),
             is_proof=proof_field is not None,
         )
@@ -137,23 +156,15 @@ def error_row(error: BadRowError, number: int) -> dict[str, Any]:
     }
 
 
-def _text(row: Mapping[str, Any], field: str) -> str:
-    if field not in row:
-        raise BadRowError(f"no field '{field}'; it has {', '.join(sorted(map(repr, row)))[:200]}")
-    if not isinstance(row[field], str):
-        raise BadRowError(f"'{field}' is {_kind(row[field])}; a text is needed")
-    return row[field]
-
-
 def _turns(row: Mapping[str, Any]) -> tuple[str, ...]:
     if row.get("messages") is None:
-        return (_text(row, "response"),)
+        return (text_field(row, "response"),)
     if row.get("response") is not None:
         raise BadRowError("both 'response' and 'messages'; one is needed")
     messages = row["messages"]
     if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
         raise BadRowError("'messages' is not a list of objects with 'role' and 'content'")
-    turns = tuple(_text(message, "content") for message in messages if message.get("role") == "assistant")
+    turns = tuple(text_field(message, "content") for message in messages if message.get("role") == "assistant")
     if not turns:
         raise BadRowError("'messages' has no turn of the assistant")
     return turns

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from support.processes import gone, wait_until
 
 from kimina.errors import InfrastructureError, UserError
 from kimina.lean.embedded.build import server_environment
@@ -80,22 +81,6 @@ def places(result: CheckResult) -> list[tuple]:
 
 def family(pid: int) -> list[psutil.Process]:
     return [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
-
-
-def gone(process: psutil.Process) -> bool:
-    try:
-        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True
-
-
-def wait_until(condition, seconds: float = 15.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def lean_processes(pid: int, age_s: float = 0.0) -> list[psutil.Process]:

@@ -141,6 +141,9 @@ REPLIES = {
         Verdict.HEARTBEAT_LIMIT,
     ),
     "nothing": (reply(), Verdict.UNVERIFIED),
+    "no_env_but_a_report": (
+        {"id": "s", "response": {"messages": reply(("info", 9, 0, report("t")))["response"]["messages"]}}, Verdict.PROVED,
+    ),
     "no_env": ({"id": "s", "response": {"messages": []}}, Verdict.UNVERIFIED),
     "repl_error": ({"id": "s", "response": {"message": "Unknown environment."}}, Verdict.UNVERIFIED),
     "exit": (reply(("warning", 5, 0, "using 'exit' to interrupt Lean")), Verdict.LEAN_ERROR),

@@ -9,26 +9,65 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from kimina.durable import JsonLines, to_json, write_chunks
 from kimina.errors import InfrastructureError
-from kimina.experiment.artifact import Artifact
+from kimina.experiment.artifact import Artifact, stage_hash
 from kimina.experiment.complaint import command_line
+from kimina.experiment.stages.graph import PLACE_OF_CHECKING
 from kimina.experiment.stages.run_context import RunContext
 from kimina.lean.verdict import Verdict
 
 ROWS = "rows.jsonl"
 INPUT = "input.jsonl"
 _CHUNK = 1 << 20
-PORTION_ROWS = 256
 PORTION_BYTES = 1 << 24
+
+
+class Summary(Protocol):
+    """Counts over the written rows."""
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Count one output row."""
+
+
+def judge_file(
+    context: RunContext, stage: str, name: str, identity: Mapping[str, Any], judge: Callable[[Artifact, Path, int], None]
+) -> tuple["JudgedRows", Path]:
+    """Have the rows of ``<stage>.input`` judged, or reuse what is known of them.
+
+    Args:
+        identity: the part of the configuration that decides what comes out, the input apart.
+        judge: called with the artifact, a copy of the input that nobody changes, and its number of rows.
+
+    Returns:
+        (the judged rows, where they are to be written: ``<stage>.output``).
+    """
+    source = Path(context.resolved[stage]["input"]).expanduser()
+    digest, lines = _digest_of_rows(source)
+    artifact_hash = stage_hash(identity, {"input": digest}, excluded=PLACE_OF_CHECKING)
+    artifact = Artifact(context.resolved["output_dir"], stage, name, artifact_hash)
+
+    def work(_: RunContext, made: Artifact) -> None:
+        copy = _snapshot(source, digest, made)
+        judge(made, copy, lines)
+        copy.unlink()
+
+    context.produce(artifact, work, {"input": digest}, identity)
+    return JudgedRows(artifact), output_of(context, stage)
+
+
+def output_of(context: RunContext, stage: str) -> Path:
+    """Return the file that the stage writes; behind a link it is the link's target."""
+    return Path(context.resolved[stage]["output"]).expanduser().resolve()
 
 
 class JudgedRows:
     """The output rows that are stored in a stage's folder. A row that was asked again is there twice; the last counts."""
 
     def __init__(self, artifact: Artifact) -> None:
+        self.folder = artifact.folder
         self._path = artifact.file(ROWS)
 
     def append(self, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> None:
@@ -39,8 +78,8 @@ class JudgedRows:
         """The numbers of the lines that need no judging any more."""
         return {number for _, number, row in self._stored() if row["verdict"] != Verdict.UNVERIFIED}
 
-    def write(self, target: Path, count: Callable[[Mapping[str, Any]], None]) -> None:
-        """Write the output file in the order of the input, in one step; ``count`` is told every row."""
+    def write(self, target: Path, summary: Summary) -> None:
+        """Write the output file in the order of the input, in one step; ``summary`` counts every row."""
         latest = {number: offset for offset, number, _ in self._stored()}
 
         def chunks() -> Iterator[bytes]:
@@ -48,7 +87,7 @@ class JudgedRows:
                 for number in sorted(latest):
                     file.seek(latest[number])
                     row = json.loads(file.readline())["result"]
-                    count(row)
+                    summary.add(row)
                     yield (to_json(row) + "\n").encode()
 
         write_chunks(target, chunks() if latest else ())
@@ -98,7 +137,7 @@ def portions(source: Path, finished: set[int], most_rows: int) -> Iterator[list[
         yield portion
 
 
-def digest_of_rows(source: Path) -> tuple[str, int]:
+def _digest_of_rows(source: Path) -> tuple[str, int]:
     """Return the SHA-256 of the file and how many rows it has."""
     digest, rows = hashlib.sha256(), 0
     for number, line in numbered_lines(source):
@@ -108,7 +147,7 @@ def digest_of_rows(source: Path) -> tuple[str, int]:
     return digest.hexdigest(), rows
 
 
-def snapshot(source: Path, digest: str, artifact: Artifact) -> Path:
+def _snapshot(source: Path, digest: str, artifact: Artifact) -> Path:
     """Copy the input into the stage's folder and return the copy, which nobody changes while the stage reads it.
 
     Raises:
@@ -126,7 +165,7 @@ def snapshot(source: Path, digest: str, artifact: Artifact) -> Path:
 
     if not copy.exists():
         write_chunks(copy, chunks())
-    if digest_of_rows(copy)[0] != digest:
+    if _digest_of_rows(copy)[0] != digest:
         copy.unlink()
         raise InfrastructureError(f"{source} was changed while it was read; run the same command again.")
     return copy

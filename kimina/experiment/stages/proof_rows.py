@@ -5,7 +5,6 @@ A row has ``id`` and a field with the whole Lean text. Which theorem must be pro
 answers that statement (stage=score does that). Without either it is the last theorem that the text declares.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from kimina.lean.statement import Statement
 from kimina.lean.tokenizer import TokenKind, iter_tokens, name_parts, significant
 from kimina.lean.verdict import CheckResult
 from kimina.lean.words import THEOREMS
-from kimina.reward.rows import BAD_ROW, BadRowError
+from kimina.reward.rows import BAD_ROW, BadRowError, read_object, text_field
 
 _WIDTH = 200  # characters of a row's contents that an error message shows
 
@@ -36,21 +35,9 @@ def read_proof_row(line: bytes, code_field: str) -> ProofRow:
     Raises:
         BadRowError: the line is no JSON object, a field is missing or of a wrong type, or no theorem is named or declared.
     """
+    row_id, row = read_object(line)
     try:
-        row = json.loads(line.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise BadRowError(f"not UTF-8: {error.reason} at byte {error.start}") from None
-    except RecursionError:
-        raise BadRowError("JSON nested too deeply") from None
-    except ValueError as error:
-        raise BadRowError(f"not JSON: {error}") from None
-    if not isinstance(row, dict):
-        raise BadRowError("not a JSON object")
-    row_id = row.get("id")
-    if row_id is None or isinstance(row_id, (dict, list)):
-        raise BadRowError("'id' is missing, null or no text or number")
-    try:
-        code = _text(row, code_field)
+        code = text_field(row, code_field)
         return ProofRow(row_id, code, _theorem(row, code, code_field))
     except BadRowError as error:
         raise BadRowError(str(error), row_id) from None
@@ -84,21 +71,13 @@ def bad_proof_row(error: BadRowError, number: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _text(row: Mapping[str, Any], field: str) -> str:
-    if field not in row:
-        raise BadRowError(f"no field '{field}'; it has {', '.join(sorted(map(repr, row)))[:_WIDTH]}")
-    if not isinstance(row[field], str):
-        raise BadRowError(f"'{field}' is no text")
-    return row[field]
-
-
 def _theorem(row: Mapping[str, Any], code: str, code_field: str) -> str:
     # A null says nothing, like a missing field: tables of mixed rows are written so.
     if row.get("theorem") is not None:
-        return _name(_text(row, "theorem"))
+        return _name(text_field(row, "theorem"))
     if row.get("statement") is not None:
         try:
-            return Statement.parse(_text(row, "statement")).name
+            return Statement.parse(text_field(row, "statement")).name
         except UserError as error:
             raise BadRowError(f"'statement': {error}") from None
     source = LeanSource(code)

@@ -7,30 +7,25 @@ An interrupted scoring goes on where it was, and one in which proofs could not b
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
 from kimina.errors import UserError
-from kimina.experiment.artifact import Artifact, stage_hash
+from kimina.experiment.artifact import Artifact
 from kimina.experiment.machine import check_verifier
 from kimina.experiment.progress import Progress
-from kimina.experiment.stages.graph import PLACE_OF_CHECKING
-from kimina.experiment.stages.judged_rows import (
-    PORTION_ROWS,
-    JudgedRows,
-    digest_of_rows,
-    portions,
-    snapshot,
-    too_many_unverified,
-)
+from kimina.experiment.stages.judged_rows import JudgedRows, judge_file, output_of, portions, too_many_unverified
 from kimina.experiment.stages.run_context import RunContext
 from kimina.lean.verdict import CheckRequest, Verdict
 from kimina.lean.verifier import Verifier, make_verifier
 from kimina.reward.rows import BAD_ROW, BadRowError, Row, RowReport, check_row, error_row, read_row, result_row
 from kimina.reward.scorer import Scorer
 from kimina.reward.settings import RewardSettings
+
+PORTION_ROWS = 256
 
 
 @dataclass
@@ -87,31 +82,21 @@ def score(context: RunContext) -> None:
             command asks about those again.
     """
     settings = context.resolved["score"]
-    source, target = Path(settings["input"]).expanduser(), Path(settings["output"]).expanduser().resolve()
-    digest, lines = digest_of_rows(source)
     identity = {
         **context.part("reward", "verifier"),
         "score": {key: value for key, value in settings.items() if key not in ("input", "output")},
         "think_in_prompt": context.resolved["model"]["think_in_prompt"],
     }
     name = context.resolved["reward"]["profile"]
-    artifact = Artifact(
-        context.resolved["output_dir"], "score", name, stage_hash(identity, {"input": digest}, excluded=PLACE_OF_CHECKING)
-    )
-
-    def work(_: RunContext, made: Artifact) -> None:
-        copy = snapshot(source, digest, made)
-        _judge(context, made, copy, target, lines)
-        copy.unlink()
-
-    context.produce(artifact, work, {"input": digest}, identity)
-    summary = _written(artifact, target)
+    rows, target = judge_file(context, "score", name, identity, partial(_judge, context))
+    summary = Summary()
+    rows.write(target, summary)
     _print(summary, context.progress)
-    context.progress.say(f"record: {artifact.folder}")
+    context.progress.say(f"record: {rows.folder}")
     context.progress.say(f"scores: {target}")
 
 
-def _judge(context: RunContext, artifact: Artifact, source: Path, target: Path, lines: int) -> None:
+def _judge(context: RunContext, artifact: Artifact, source: Path, lines: int) -> None:
     settings = context.resolved["score"]
     scorer = Scorer(RewardSettings.parse(context.resolved["reward"]), _token_counter(settings["tokenizer"]))
     asks_lean = context.resolved["verifier"]["name"] != "none"
@@ -130,7 +115,8 @@ def _judge(context: RunContext, artifact: Artifact, source: Path, target: Path, 
     finally:
         if verifier is not None:
             verifier.close()
-    summary = _written(artifact, target)
+    summary, target = Summary(), output_of(context, "score")
+    rows.write(target, summary)
     artifact.update(score=summary.as_dict())
     asked = sum(count for verdict, count in summary.verdicts.items() if verdict != "not asked")
     if error := too_many_unverified(context, summary.unverified, asked, f"{target} has no reward for them"):
@@ -168,12 +154,6 @@ def _judged(
             if result.verdict is not Verdict.PROVED:
                 stored[number]["detail"] = result.detail
     return [(number, stored[number]) for number, _ in portion]
-
-
-def _written(artifact: Artifact, target: Path) -> Summary:
-    summary = Summary()
-    JudgedRows(artifact).write(target, summary.add)
-    return summary
 
 
 def _token_counter(tokenizer: str | None):

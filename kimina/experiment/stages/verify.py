@@ -16,11 +16,10 @@ from typing import Any
 
 from rich.table import Table
 
-from kimina.experiment.artifact import Artifact, stage_hash
+from kimina.experiment.artifact import Artifact
 from kimina.experiment.machine import check_verifier
 from kimina.experiment.progress import StageProgress
-from kimina.experiment.stages.graph import PLACE_OF_CHECKING
-from kimina.experiment.stages.judged_rows import JudgedRows, digest_of_rows, portions, snapshot, too_many_unverified
+from kimina.experiment.stages.judged_rows import JudgedRows, judge_file, output_of, portions, too_many_unverified
 from kimina.experiment.stages.proof_rows import ProofRow, bad_proof_row, read_proof_row, verdict_row
 from kimina.experiment.stages.run_context import RunContext
 from kimina.lean.verdict import CheckRequest, CheckResult, Verdict
@@ -79,28 +78,20 @@ def verify(context: RunContext) -> None:
             (none unless ``verifier.max_unverified_share`` is set); the output is written then too, and the same
             command asks about those again.
     """
-    settings = context.resolved["verify"]
-    source, target = Path(settings["input"]).expanduser(), Path(settings["output"]).expanduser().resolve()
-    digest, lines = digest_of_rows(source)
-    identity = {**context.part("verifier"), "verify": {"code_field": settings["code_field"]}}
+    identity = {**context.part("verifier"), "verify": {"code_field": context.resolved["verify"]["code_field"]}}
     name = context.resolved["verifier"]["name"]
-    artifact = Artifact(
-        context.resolved["output_dir"], "verify", name, stage_hash(identity, {"input": digest}, excluded=PLACE_OF_CHECKING)
+    speeds: list[Speed] = []
+    rows, target = judge_file(
+        context, "verify", name, identity, lambda made, source, lines: speeds.append(_judge(context, made, source, lines))
     )
-    made: list[Speed] = []
-
-    def work(_: RunContext, artifact: Artifact) -> None:
-        copy = snapshot(source, digest, artifact)
-        made.append(_judge(context, artifact, copy, target, lines))
-        copy.unlink()
-
-    context.produce(artifact, work, {"input": digest}, identity)
-    _print(context, _written(artifact, target), made[0] if made else None)
-    context.progress.say(f"record: {artifact.folder}")
+    summary = Summary()
+    rows.write(target, summary)
+    _print(context, summary, speeds[0] if speeds else None)
+    context.progress.say(f"record: {rows.folder}")
     context.progress.say(f"verdicts: {target}")
 
 
-def _judge(context: RunContext, artifact: Artifact, source: Path, target: Path, lines: int) -> Speed:
+def _judge(context: RunContext, artifact: Artifact, source: Path, lines: int) -> Speed:
     check_verifier(context.resolved["verifier"])
     rows = JudgedRows(artifact)
     finished = rows.finished()
@@ -124,7 +115,8 @@ def _judge(context: RunContext, artifact: Artifact, source: Path, target: Path, 
             # First the verifier: it ends what the threads wait for.
             verifier.close()
             pool.shutdown(cancel_futures=True)
-    summary = _written(artifact, target)
+    summary, target = Summary(), output_of(context, "verify")
+    rows.write(target, summary)
     artifact.update(verify=summary.as_dict() | {"last_command": speed.as_dict()})
     unverified, asked = summary.verdicts[Verdict.UNVERIFIED], summary.verdicts.total()
     if error := too_many_unverified(context, unverified, asked, f"{target} says which"):
@@ -175,12 +167,6 @@ class _Judge:
             self.asked += proofs
             rate = self.asked / max(time.monotonic() - self._started, 1e-9)
             self._progress.advance(rows, note=f"{rate:.1f} proofs/s" if self.asked else None)
-
-
-def _written(artifact: Artifact, target: Path) -> Summary:
-    summary = Summary()
-    JudgedRows(artifact).write(target, summary.add)
-    return summary
 
 
 def _print(context: RunContext, summary: Summary, speed: Speed | None) -> None:

@@ -1,21 +1,20 @@
 """stage=score: rows in, rewards out, whatever the rows hold."""
 
 import json
-import signal
+import os
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
+from support.processes import RUN, run_killed_and_again
 
 from kimina.errors import InfrastructureError
+from kimina.experiment.artifact import Artifact
 from kimina.experiment.compose import compose
-from kimina.experiment.stages import run_stages
+from kimina.experiment.stages import judged_rows, run_stages
 from kimina.experiment.stages import score as stage
 from kimina.lean.verdict import CheckResult, Verdict
 
-RUN = Path(__file__).parents[3] / "run.py"
 STATEMENT = "theorem t (p q : Prop) (hp : p) (hq : q) : p ∧ q := by"
 LEAN = STATEMENT + "\n  constructor\n  · exact hp\n  · exact hq"
 WRONG = LEAN.replace("exact hq", "exact hp.1")
@@ -214,6 +213,39 @@ def test_an_outage_is_no_reward_and_is_asked_again(score, monkeypatch, tmp_path)
     assert [r["reward"] for r in score([*rows, row(5, "")], "+verifier.max_unverified_share=0.5")][0] is None
 
 
+def test_an_input_that_changes_meanwhile_changes_nothing(score, monkeypatch, tmp_path):
+    rows = [row(index, output(LEAN + f"\n  -- {index}")) for index in range(1, 8)]
+    monkeypatch.setattr(stage, "check_verifier", lambda settings: None)
+    monkeypatch.setattr(stage, "PORTION_ROWS", 2)
+
+    class Meddler(Verifier):
+        def check(self, requests, on_result=lambda _: None):
+            (tmp_path / "in.jsonl").write_text(json.dumps(row(99, "x")) + "\n")
+            return super().check(requests, on_result)
+
+    monkeypatch.setattr(stage, "make_verifier", lambda settings: Meddler())
+    assert [(r["id"], r["reward"]) for r in score(rows)] == [(index, 1.0) for index in range(1, 8)]
+
+
+def test_an_input_that_changed_before_it_was_copied_is_an_error(tmp_path):
+    source, artifact = tmp_path / "in.jsonl", Artifact(tmp_path, "score", "strict", "0" * 12)
+    source.write_text("{}\n")
+    with pytest.raises(InfrastructureError, match="was changed while it was read"):
+        judged_rows._snapshot(source, "another digest", artifact)
+    assert not list(artifact.folder.glob("*.jsonl"))
+
+
+def test_behind_a_link_its_target_is_written(score, tmp_path):
+    (tmp_path / "out.jsonl").symlink_to(tmp_path / "elsewhere.jsonl")
+    score([row(1, output())])
+    assert (tmp_path / "out.jsonl").is_symlink() and json.loads((tmp_path / "elsewhere.jsonl").read_text())["reward"] == 1.0
+
+
+def test_a_null_is_like_a_missing_field(score):
+    chat = [{"role": "assistant", "content": output()}]
+    assert [r["reward"] for r in score([row(1, output(), messages=None), {**row(2, messages=chat), "response": None}])] == [1.0, 1.0]
+
+
 def test_an_interrupted_scoring_goes_on_where_it_was(score, monkeypatch):
     rows = [row(index, output(LEAN + f"\n  -- {index}")) for index in range(1, 8)]
     monkeypatch.setattr(stage, "check_verifier", lambda settings: None)
@@ -237,19 +269,7 @@ def test_an_interrupted_scoring_goes_on_where_it_was(score, monkeypatch):
 def test_a_killed_scoring_loses_nothing(tmp_path):
     rows = [row(index, output(LEAN + f"\n  -- {index}")) for index in range(3000)]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(r) + "\n" for r in rows))
-    command = [
-        sys.executable, str(RUN), "stage=score", f"score.input={tmp_path}/in.jsonl", f"score.output={tmp_path}/out.jsonl",
-        "reward=strict", "verifier=embedded", f"output_dir={tmp_path}/outputs",
-    ]  # fmt: skip
-    first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not list((tmp_path / "outputs").glob("score/*/rows.jsonl")):
-        assert first.poll() is None
-        time.sleep(0.05)
-    first.send_signal(signal.SIGKILL)
-    first.wait()
-    assert not (tmp_path / "out.jsonl").exists()
-    second = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "the last attempt was interrupted" in second.stdout and "were done before" in second.stdout
+    run_killed_and_again(["reward=strict", "verifier=embedded"], tmp_path, "score")
     scored = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [r["id"] for r in scored] == list(range(3000)) and {r["reward"] for r in scored} == {1.0}
 
@@ -262,16 +282,19 @@ def test_a_killed_scoring_loses_nothing(tmp_path):
         (["stage=score", "score.input=nowhere.jsonl", "score.output=o"], "there is no such file"),
         (["stage=score", "score.input={in}", "score.output={in}"], "is the input"),
         (["stage=score", "score.input={in}", "score.output=."], "is a folder"),
+        (["stage=score", "score.input={in}", "score.output={pipe}"], "no regular file"),
+        (["stage=score", "score.input={in}", "score.output=o", "output_dir={in}"], "is a file; a folder is needed"),
         (["stage=score", "score.input={in}", "score.output=o", "reward.checks.too_long.unit=tokens"], "score.tokenizer="),
         (["stage=rl", "verifier=none"], "verifier=none with stage=rl"),
     ],
 )
 def test_mistakes_are_told_before_anything_starts(tmp_path, words, told):
     (tmp_path / "in.jsonl").write_text("")
-    words = [word.replace("{in}", str(tmp_path / "in.jsonl")) for word in words]
+    os.mkfifo(tmp_path / "pipe")
+    words = [word.replace("{in}", str(tmp_path / "in.jsonl")).replace("{pipe}", str(tmp_path / "pipe")) for word in words]
     done = subprocess.run([sys.executable, str(RUN), *words], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 2 and told in done.stderr and "Traceback" not in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.jsonl", "pipe"]
 
 
 def test_an_empty_file_gives_an_empty_file(score, tmp_path):

@@ -1,13 +1,11 @@
 """stage=verify: bare proofs in, verdicts out, whatever the rows hold and whenever it is killed."""
 
 import json
-import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 
 import pytest
+from support.processes import RUN, run_killed_and_again
 
 from kimina.errors import InfrastructureError
 from kimina.experiment.compose import compose
@@ -16,7 +14,6 @@ from kimina.experiment.stages import verify as stage
 from kimina.lean.remembering import CheckCounts
 from kimina.lean.verdict import CheckResult, Message, Verdict
 
-RUN = Path(__file__).parents[3] / "run.py"
 GOOD = "theorem t (a b : Nat) : a + b = b + a := by\n  rw [Nat.add_comm]"
 WRONG = "theorem t : False := by\n  trivial"
 FIELDS = ["id", "verdict", "theorem", "detail", "axioms", "messages", "seconds", "lean_version", "error"]
@@ -245,19 +242,7 @@ def test_the_cached_share_is_told(verify, tmp_path):
 def test_a_killed_run_loses_nothing(tmp_path):
     rows = [{"id": index, "code": f"{GOOD} -- {index}"} for index in range(2500)]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    command = [
-        sys.executable, str(RUN), "stage=verify", f"verify.input={tmp_path}/in.jsonl",
-        f"verify.output={tmp_path}/out.jsonl", "verifier=embedded", f"output_dir={tmp_path}/outputs",
-    ]  # fmt: skip
-    first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    while not list((tmp_path / "outputs").glob("verify/*/rows.jsonl")):
-        assert first.poll() is None
-        time.sleep(0.05)
-    first.send_signal(signal.SIGKILL)
-    first.wait()
-    assert not (tmp_path / "out.jsonl").exists()
-    second = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "the last attempt was interrupted" in second.stdout and "were done before" in second.stdout
+    run_killed_and_again(["verifier=embedded"], tmp_path, "verify")
     rows = written(tmp_path)
     assert [row["id"] for row in rows] == list(range(2500)) and {row["verdict"] for row in rows} == {"proved"}
 
