@@ -1,9 +1,10 @@
 """What a verdict costs that is known already, from memory and from the file on disk, against a fresh check.
 
-Type: ``python benchmarks/verdict_cache.py [--count 2000] [--fresh 60] [--json FILE]`` (``make bench`` does). All three are
-asked one at a time through the same call, ``check_one`` in an event loop, about the same mixed proofs; the verdict on disk
-goes through the cache's thread as in a run, and memory is empty then. The file holds 20,000 other verdicts beside. Exit code
-1 when a verdict from memory costs 100 µs or more (median), or a verdict differs.
+Type: ``python benchmarks/verdict_cache.py [--count 2000] [--fresh 60] [--json FILE]`` (``make bench`` does). The same mixed
+proofs are asked for one at a time, ``check_one`` in an event loop as in training, and the file is asked in one batch too,
+``check`` as in ``stage=verify``. Memory is empty when the file is asked: one at a time through the cache's thread, so that
+the loop never waits for the disk, and a batch in the caller's own. The file holds 20,000 other verdicts beside. Exit code 1
+when a verdict from memory (median) or one of a batch from the file (mean) costs 100 µs or more, or a verdict differs.
 """
 
 import argparse
@@ -80,31 +81,38 @@ def main() -> int:
             fresh, right = asyncio.run(time_each(verifier, asked[: options.fresh]))
             right += [result.verdict for result in verifier.check(asked[options.fresh :])]
         with EmbeddedVerifier(workers=1, cache=str(path)) as verifier:
+            started = time.perf_counter()
+            from_batch = [result.verdict for result in verifier.check(asked)]
+            batch = (time.perf_counter() - started) / len(asked)
+        with EmbeddedVerifier(workers=1, cache=str(path)) as verifier:
             disk, from_disk = asyncio.run(time_each(verifier, asked))
             memory, from_memory = asyncio.run(time_each(verifier, asked))
             counts = verifier.counts
         size = path.stat().st_size
-    if not from_disk == from_memory == right or (counts.from_cache, counts.from_memory) != (len(asked), len(asked)):
+    if not from_batch == from_disk == from_memory == right or (counts.from_cache, counts.from_memory) != (len(asked), len(asked)):
         print(f"the verdicts differ, or were not all known: {counts}", file=sys.stderr)
         return 1
     measured = {"memory": memory, "file": disk, "fresh check": fresh}
     medians = {name: quantile(seconds, 0.5) * 1e6 for name, seconds in measured.items()}
+    batch_us = batch * 1e6
     for name, seconds in measured.items():
         ratio = medians["fresh check"] / medians[name]
         print(
             f"{name:12} median {medians[name]:9.1f} µs   p95 {quantile(seconds, 0.95) * 1e6:9.1f} µs"
             f"   {ratio:7.0f} times a fresh check's rate   ({len(seconds)} verdicts)"
         )
+    ratio = medians["fresh check"] / batch_us
+    print(f"file, batch  mean   {batch_us:9.1f} µs   {'':18}   {ratio:7.0f} times a fresh check's rate   ({len(asked)} verdicts)")
     print(
         f"file of {size / 1e6:.1f} MB with {OTHERS + len(asked)} verdicts   (load average before: {load:.1f} on"
         f" {os.cpu_count()} cores)"
     )
     if options.json:
-        options.json.write_text(json.dumps({"median_us": medians, "load_average": load, "file_bytes": size}, indent=1) + "\n")
-    if medians["memory"] >= REQUIRED_US:
-        print(f"missed: a verdict from memory under {REQUIRED_US:g} µs", file=sys.stderr)
-        return 1
-    return 0
+        options.json.write_text(json.dumps({"median_us": medians, "batch_us": batch_us, "load_average": load, "file_bytes": size}, indent=1) + "\n")
+    missed = [name for name, cost in (("memory", medians["memory"]), ("the file", batch_us)) if cost >= REQUIRED_US]
+    if missed:
+        print(f"missed: a verdict from {' and from '.join(missed)} under {REQUIRED_US:g} µs", file=sys.stderr)
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":

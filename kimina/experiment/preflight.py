@@ -4,6 +4,7 @@ Works on the resolved configuration as plain containers; imports neither torch n
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -278,6 +279,14 @@ def _odd_but_possible(tree: Mapping[str, Any]) -> Iterator[str]:
         yield (
             "data=promptset with verifier=embedded: these theorems need Mathlib, which the embedded Lean doesn't have; "
             "use verifier=kimina."
+        )
+    deadline, rate = tree["verifier"].get("deadline_s"), tree["plan"]["proofs_per_second"]
+    responses = tree["data"]["train_batch_size"] * tree["actor_rollout_ref"]["rollout"]["n"]
+    if deadline is not None and responses / rate > deadline:
+        yield (
+            f"verifier.deadline_s={deadline:g}: a step asks for up to {responses:,} proofs, which at "
+            f"plan.proofs_per_second={rate:g} takes {responses / rate:,.0f} s; the last would end unverified. "
+            f"Use more servers, or type: verifier.deadline_s={ceil(2 * responses / rate)}"
         )
     for key in ("trainer.nnodes", "trainer.n_gpus_per_node"):
         ours = "cluster.nodes" if key.endswith("nnodes") else "cluster.gpus_per_node"

@@ -48,6 +48,8 @@ _GATHER_S = 0.002
 _OTHERS = 10
 _OTHER_LINE_ENDS = re.compile("[\v\f\x1c-\x1e\x85\u2028\u2029]|\r(?!\n)")
 """Where Python ends a line and Lean does not."""
+_NO_ROOM = re.compile(r"\bno available REPL", re.IGNORECASE)
+"""A proof's error where the server has no worker for it; most versions answer with the status 429 instead."""
 
 
 class KiminaServerVerifier(RememberingVerifier):
@@ -205,6 +207,8 @@ class KiminaServerVerifier(RememberingVerifier):
     async def _ask(self, wire: Wire, requests: Sequence[CheckRequest]) -> list[CheckResult]:
         snippets = [compose_with_query(self.header, request) for request in requests]
         replies = await wire.check([snippet.text for snippet in snippets], self._timeout_s, self._tree)
+        if all(reply is not None and _NO_ROOM.search(reply["error"] or "") for reply in replies):
+            raise Trouble(TroubleKind.OVERLOADED, f"{wire.url}: {replies[0]['error']}"[:300])
         if all(reply is None for reply in replies):
             raise Trouble(TroubleKind.BROKEN, f"{wire.url}: no usable answer for this proof")
         # The server takes the imports at the top for its own header and counts lines from behind them.

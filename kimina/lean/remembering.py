@@ -92,7 +92,7 @@ class RememberingVerifier(ABC):
         self, requests: Sequence[CheckRequest], on_result: Callable[[CheckResult], None] | None = None
     ) -> list[CheckResult]:
         """Judge all requests; see ``Verifier.check``."""
-        futures = [self._submit(request) for request in requests]
+        futures = [self._submit(request, waits=True) for request in requests]
         if on_result is not None:
             waiting: dict[Future[CheckResult], list[str]] = {}
             for request, future in zip(requests, futures, strict=True):
@@ -123,7 +123,9 @@ class RememberingVerifier(ABC):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def _submit(self, request: CheckRequest) -> Future[CheckResult]:
+    def _submit(self, request: CheckRequest, *, waits: bool = False) -> Future[CheckResult]:
+        """Answer or begin to answer ``request``; ``waits``: this thread may wait for the disk."""
+        conditions: Conditions | None = None
         key = (request.theorem, request.code)
         future: Future[CheckResult] = Future()
         with self._lock:
@@ -140,35 +142,40 @@ class RememberingVerifier(ABC):
                 future.set_result(self._unverified(request, "the verifier is closed"))
                 return future
             self._running[key] = future
-            refusal = self._refuse(request)
-            if refusal is not None:
-                self.counts.refused += 1
-            elif self._cache_thread is not None and (version := self._version_so_far()) != UNKNOWN_VERSION:
-                self._cache_thread.look_up(
-                    request,
-                    self._conditions_of(version),
-                    lambda found: self._looked_up(request, found),
-                    lambda error: self._fail(request, error),
-                )
-            else:
-                self._enqueue(request)
-        if refusal is not None:
-            # It costs no Lean, and is the text's alone: nothing for the disk.
-            self._settle(request, refusal)
+            if self._cache_thread is not None and (version := self._version_so_far()) != UNKNOWN_VERSION:
+                conditions = self._conditions_of(version)
+                if not waits:
+                    # With the lock held: behind close() nobody would answer.
+                    self._cache_thread.look_up(
+                        request,
+                        conditions,
+                        lambda found: self._looked_up(request, found),
+                        lambda error: self._fail(request, error),
+                    )
+                    return future
+        try:
+            self._looked_up(request, self._cache_thread.read(request, conditions) if conditions else None)
+        except BaseException as error:
+            # Others may wait for the same answer.
+            self._fail(request, error)
         return future
 
     def _looked_up(self, request: CheckRequest, found: CheckResult | None) -> None:
-        """Go on with a request that the cache on disk was asked about; called in the cache's thread."""
-        if found is None:
-            with self._lock:
-                if not self._closed:
-                    self._enqueue(request)
-                    return
-            found = self._unverified(request, "the verifier is closed")
-        else:
+        """Go on with a request after the cache on disk was asked about it. What is found there has not been refused."""
+        if found is not None:
             with self._lock:
                 self.counts.from_cache += 1
-        self._settle(request, replace(found, seconds=0.0))
+            self._settle(request, replace(found, seconds=0.0))
+            return
+        refusal = self._refuse(request)
+        with self._lock:
+            if refusal is not None:
+                self.counts.refused += 1
+            elif not self._closed:
+                self._enqueue(request)
+                return
+        # A refusal costs no Lean, and is the text's alone: nothing for the disk.
+        self._settle(request, refusal or self._unverified(request, "the verifier is closed"))
 
     def _finish(self, request: CheckRequest, result: CheckResult) -> None:
         """Answer ``request`` with what came out of its check."""

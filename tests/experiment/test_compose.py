@@ -171,6 +171,15 @@ def test_drgpo_with_half_of_it_changed_fails(key, value):
         assert "drgpo" in text
 
 
+def test_a_deadline_that_a_step_of_proofs_exceeds_warns():
+    # 2,048 proofs at 4.33 a second take 473 s.
+    big = ("model=1p7b", "verifier=kimina")
+    assert "verifier.deadline_s" not in warnings(*big)
+    told = warnings(*big, "verifier.deadline_s=300")
+    assert "2,048 proofs" in told and "473 s" in told and "verifier.deadline_s=946" in told
+    assert "deadline" not in warnings(*big, "verifier.deadline_s=null")
+
+
 def test_half_of_drgpo_under_grpo_warns_and_names_the_other_half():
     assert AGG in warnings("loss=grpo", f"{STD}=false")
     assert STD in warnings("loss=grpo", f"{AGG}=seq-mean-token-sum-norm", f"{SCALE}=192")

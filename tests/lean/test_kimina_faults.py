@@ -138,6 +138,8 @@ class FaultyServer:
                 results = [result | {"response": {"env": 0, "messages": 7}} for result in results]
             case "server errors":
                 results = [{"id": result["id"], "time": 0.0, "error": "REPL exited"} for result in results]
+            case "no room":
+                results = [{"id": result["id"], "time": 0.0, "error": "No available REPLs"} for result in results]
             case "garbage" | "half a JSON":
                 pass
             case _:
@@ -147,13 +149,13 @@ class FaultyServer:
             body = b"\xff\x00<html>" * 20
         if fault == "half a JSON":
             body = body[: len(body) // 2]
+        if fault is None and "#version" not in codes[0]:
+            self.judged.update(codes)  # before the client can know
         writer.write(b"HTTP/1.1 %d X\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % (status, len(body)))
         writer.write(body[: int(len(body) * cut)] if cut else body)
         if broken:
             await writer.drain()
             writer.transport.abort()
-        elif fault is None and "#version" not in codes[0]:
-            self.judged.update(codes)
 
     def _judge(self, snippet: dict) -> dict:
         code = snippet["code"]
@@ -219,6 +221,7 @@ PLANS = {
     "reset": lambda number, codes: "reset" if number % 4 == 1 else None,
     "reset in mid-reply": lambda number, codes: "reset in mid-reply" if number % 4 == 1 else None,
     "429 for a while": lambda number, codes: "429" if 10 < number < 60 else None,
+    "no room for a while": lambda number, codes: "no room" if 10 < number < 60 else None,
     "500 on every third call": lambda number, codes: "500" if number % 3 == 0 else None,
     "hang": lambda number, codes: "hang" if number % 40 == 5 else None,
     "garbage": lambda number, codes: "garbage" if number % 4 == 1 else None,
@@ -248,7 +251,7 @@ def test_a_fault_that_passes_costs_no_verdict(fault):
     assert lost <= PROOFS // 200
 
 
-LASTING = ("reset", "reset in mid-reply", "429", "500", "hang", "garbage", "half a JSON", "wrong ids",
+LASTING = ("reset", "reset in mid-reply", "429", "no room", "500", "hang", "garbage", "half a JSON", "wrong ids",
            "duplicates that differ", "malformed entries", "server errors")  # fmt: skip
 
 

@@ -19,16 +19,15 @@ def read_version(reply: Mapping[str, Any] | None) -> str | None:
 
 
 class Agreement:
-    """The one version that all servers must run. ``wanted`` is the configuration's, ``None`` where it names none."""
+    """The one version that all servers must run. ``wanted`` is the configuration's, ``None`` where it names none.
+
+    ``version``, as the servers tell it or else as the configuration says, may be read from any thread.
+    """
 
     def __init__(self, wanted: str | None) -> None:
         self._wanted = None if wanted is None else wanted.removeprefix("v")
         self._found: dict[str, str] = {}
-
-    @property
-    def version(self) -> str | None:
-        """The version, as the servers tell it, or else as the configuration says."""
-        return next(iter(self._found.values()), self._wanted)
+        self.version = self._wanted
 
     def add(self, url: str, version: str) -> str | None:
         """Note what ``url`` runs; return the objection, if there is one."""
@@ -37,7 +36,7 @@ class Agreement:
             self._found[url] = version
             return None
         if agreed is None:
-            self._found[url] = version
+            self._found[url] = self.version = version
             return None
         if first is None or self._wanted is not None:
             return (
