@@ -146,7 +146,7 @@ def test_sweeps_compose():
 
 
 def test_the_table_that_is_built_by_default_exists():
-    assert compose(["stage=table"]).table in table_names()
+    assert compose(["stage=table"]).table.name in table_names()
 
 
 def test_no_argument_is_the_nano_experiment():

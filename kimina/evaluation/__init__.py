@@ -13,6 +13,7 @@ from kimina.evaluation.comparison import (
 from kimina.evaluation.estimators import (
     MeanPassAtK,
     best_at_k,
+    exact_pass_at_k,
     mean_pass_at_k,
     pass_at_k,
     pass_values,
@@ -50,6 +51,7 @@ __all__ = [
     "best_at_k",
     "bootstrap_hierarchical",
     "bootstrap_mean",
+    "exact_pass_at_k",
     "group_by_problem",
     "holm",
     "mcnemar",

@@ -31,6 +31,14 @@ def pass_at_k(n: int, c: int, k: int) -> float | None:
     return (ways - math.comb(n - c, k)) / ways
 
 
+def exact_pass_at_k(n: int, c: int, k: int) -> Fraction | None:
+    """`pass_at_k` as a fraction, with which a paired test can be exact; None where n < k."""
+    if n < k:
+        return None
+    ways = math.comb(n, k)
+    return Fraction(ways - math.comb(n - c, k), ways)
+
+
 def best_at_k(n: int, c: int, k: int) -> float | None:
     """Expected best of k draws *with* replacement from n samples of which c succeed: 1 - (1 - c/n)^k.
 

@@ -7,6 +7,7 @@ numpy and scipy are imported where they are used: the package itself is imported
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 Z_95 = 1.959963984540054
 RESAMPLES = 10_000
+_MOST_KEPT = 4_000_000  # draws, 32 MB
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,8 @@ def t_interval(values: Sequence[float], level: float = 0.95) -> Interval | None:
 def _resampled_means(data: "np.ndarray", seed: int, resamples: int) -> "np.ndarray":
     import numpy as np
 
+    if data.size * resamples <= _MOST_KEPT:
+        return _draw_counts(data.size, seed, resamples) @ data / data.size
     generator = np.random.default_rng(seed)
     means = np.empty(resamples)
     # Blocks keep the index matrix small for large prompt sets.
@@ -164,3 +168,13 @@ def _resampled_means(data: "np.ndarray", seed: int, resamples: int) -> "np.ndarr
         size = min(block, resamples - start)
         means[start : start + size] = data[generator.integers(data.size, size=(size, data.size))].mean(axis=1)
     return means
+
+
+@lru_cache(maxsize=4)
+def _draw_counts(size: int, seed: int, resamples: int) -> "np.ndarray":
+    """How often each resample draws each problem; the same for all cells of a table, and drawing costs most of the time."""
+    import numpy as np
+
+    drawn = np.random.default_rng(seed).integers(size, size=(resamples, size))
+    drawn += size * np.arange(resamples)[:, None]
+    return np.bincount(drawn.ravel(), minlength=resamples * size).reshape(resamples, size).astype(np.float64)

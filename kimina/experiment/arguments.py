@@ -65,7 +65,8 @@ def read_arguments(words: Sequence[str]) -> Request:
         if key in GROUPS or is_verl_group(key):
             choices.append(_group_choice(override, word, words))
         else:
-            assignments.append(Assignment(word, override.get_key_element().lstrip("+"), override.value()))
+            key = "table.name" if key == "table" and not isinstance(override.value(), dict) else override.get_key_element().lstrip("+")
+            assignments.append(Assignment(word, key, override.value()))
     return Request(tuple(words), tuple(choices), tuple(assignments))
 
 

@@ -197,15 +197,16 @@ def _check_evaluation(tree: Mapping[str, Any], words: Sequence[str]) -> None:
 
 
 def _check_table(tree: Mapping[str, Any], words: Sequence[str]) -> None:
-    names, table = table_names(), tree["table"]
-    asked = typed_word("table", words) is not None or tree["stage"]["name"] == "table"
+    names, table = table_names(), tree["table"]["name"]
+    typed = typed_word("table.name", words) or typed_word("table", words)
+    asked = typed is not None or tree["stage"]["name"] == "table"
     if asked and table not in names:
         ordered = nearest_first(str(table), names)
         raise complaint(
-            f"table={'null' if table is None else table}: there is no such table in {TABLES.parent.name}/{TABLES.name}.",
+            f"{typed or f'table={table}'}: there is no such table in {TABLES.parent.name}/{TABLES.name}.",
             exists=ordered,
             exists_label="tables",
-            type_line=_with(words, "table", ordered[0]) if ordered else None,
+            type_line=(replaced(words, typed, f"table={ordered[0]}") if typed else [*words, f"table={ordered[0]}"]) if ordered else None,
         )
 
 

@@ -87,7 +87,9 @@ def _ours() -> dict[str, Rule]:
         "seed": _SEED,
         "name": _NAME,
         "output_dir": Text("outputs", described="a folder"),
-        "table": Anything(),  # preflight looks it up among the tables
+        "table.name": Anything(),  # preflight looks it up among the tables
+        "table.build": Flag(),
+        "table.page": Flag(),
         "plan.tokens_per_second": _positive(8000, nullable=True),
         "plan.proofs_per_second": _positive(4.33),
         "plan.response_tokens": _positive(1000, nullable=True),

@@ -5,7 +5,7 @@ of a phone, so that its text stays readable on one; a page puts several side by 
 """
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,14 +68,14 @@ class Drawing:
 
 def drawings(table: ResultTable, curves: TrainingCurves) -> list[Drawing]:
     """Return the figures for which there is data, in the order of the page."""
-    pass_curves = _pass_curves(table)
+    both = _pass_curves(table)
     result = [
         Drawing(
             "pass_at_k",
             "Solved within k attempts",
             "Unbiased pass@k on a logarithmic axis of k; bands are 95 % intervals over theorems. Curves that meet at the right "
             "mean sharpening; a gap that stays means new ability.",
-            lambda theme: _pass_figure(*pass_curves, theme),
+            lambda theme: _pass_figure(*both, theme),
         )
     ]
     if curves.reward or curves.proof_rate:
@@ -139,7 +139,8 @@ def _group_drawing(table: ResultTable, group: str, name: str, title: str) -> Dra
     )
 
 
-def _panel(theme: Theme, height: float = HEIGHT_IN) -> tuple[Any, Any]:
+def panel(theme: Theme, height: float = HEIGHT_IN) -> tuple[Any, Any]:
+    """An empty figure of one panel and its axes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -159,7 +160,8 @@ def _panel(theme: Theme, height: float = HEIGHT_IN) -> tuple[Any, Any]:
     return figure, axes
 
 
-def _percent_axis(axes: Any, top: float | None) -> None:
+def percent_axis(axes: Any, top: float | None) -> None:
+    """Make the vertical axis one of shares."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axes.set_ylim(0, top)
@@ -167,7 +169,8 @@ def _percent_axis(axes: Any, top: float | None) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:g} %"))
 
 
-def _legend(axes: Any, theme: Theme, columns: int = 3) -> None:
+def legend(axes: Any, theme: Theme, columns: int = 3) -> None:
+    """Put the legend above the axes."""
     # Above the axes, where it hides no data.
     axes.legend(
         loc="lower left",
@@ -192,27 +195,32 @@ def _pass_curves(table: ResultTable) -> tuple[PassCurve, PassCurve]:
 
 
 def _pass_figure(before: PassCurve, after: PassCurve, theme: Theme) -> Any:
-    figure, axes = _panel(theme)
-    for curve, label, colour in ((before, "before", theme.before), (after, "after", theme.after)):
+    figure, axes = panel(theme)
+    pass_curves(axes, [("before", before, theme.before, "-"), ("after", after, theme.after, "-")], theme)
+    return figure
+
+
+def pass_curves(axes: Any, curves: Sequence[tuple[str, PassCurve, str, Any]], theme: Theme, *, legend_columns: int = 3) -> None:
+    """Draw pass@k curves, given as (label, curve, colour, line style), with the bands of their intervals."""
+    for label, curve, colour, style in curves:
         shown = [(k, rate) for k, rate in curve if rate.value is not None]
         x = [k for k, _ in shown]
         low = [rate.interval.low if rate.interval else rate.value for _, rate in shown]
         high = [rate.interval.high if rate.interval else rate.value for _, rate in shown]
         axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
-        axes.plot(
-            x, [rate.value for _, rate in shown], color=colour, marker="o", markersize=4, linewidth=1.8, label=label
-        )
-    ticks = sorted({k for curve in (before, after) for k, _ in curve})
+        values = [rate.value for _, rate in shown]
+        axes.plot(x, values, color=colour, linestyle=style, marker="o", markersize=4, linewidth=1.8, label=label)
+    ticks = sorted({k for _, curve, _, _ in curves for k, _ in curve})
     axes.set_xscale("log", base=2)
     axes.set_xticks(ticks, [str(k) for k in ticks])
     axes.minorticks_off()
     axes.set_xlabel("k attempts")
-    _percent_axis(axes, 1.0)
-    _legend(axes, theme)
-    return figure
+    percent_axis(axes, 1.0)
+    legend(axes, theme, legend_columns)
 
 
-def _line(axes: Any, curve: Curve, colour: str, label: str, *, dashed: bool = False) -> None:
+def line(axes: Any, curve: Curve, colour: str, label: str, *, dashed: bool = False) -> None:
+    """Draw a curve thin and its moving average thick."""
     axes.plot([step for step, _ in curve], [value for _, value in curve], color=colour, linewidth=0.8, alpha=0.35)
     smooth = smoothed(curve)
     axes.plot(
@@ -225,7 +233,8 @@ def _line(axes: Any, curve: Curve, colour: str, label: str, *, dashed: bool = Fa
     )
 
 
-def _step_axis(axes: Any) -> None:
+def step_axis(axes: Any) -> None:
+    """Make the horizontal axis one of training steps."""
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, steps=[1, 2, 5, 10]))
@@ -234,23 +243,23 @@ def _step_axis(axes: Any) -> None:
 
 
 def _reward_figure(curves: TrainingCurves, theme: Theme) -> Any:
-    figure, axes = _panel(theme)
+    figure, axes = panel(theme)
     if curves.proof_rate:
-        _line(axes, curves.proof_rate, theme.series[1], "proved by Lean", dashed=True)
+        line(axes, curves.proof_rate, theme.series[1], "proved by Lean", dashed=True)
     if curves.reward:
-        _line(axes, curves.reward, theme.series[0], "reward")
-    _step_axis(axes)
+        line(axes, curves.reward, theme.series[0], "reward")
+    step_axis(axes)
     values = [value for curve in (curves.reward, curves.proof_rate) for _, value in curve]
     if min(values) >= 0:
-        _percent_axis(axes, None)
+        percent_axis(axes, None)
     else:
         axes.axhline(0, color=theme.muted, linewidth=0.8)
-    _legend(axes, theme)
+    legend(axes, theme)
     return figure
 
 
 def _violations_figure(curves: TrainingCurves, theme: Theme) -> Any:
-    figure, axes = _panel(theme, height=HEIGHT_IN + 0.35)
+    figure, axes = panel(theme, height=HEIGHT_IN + 0.35)
     commonest = sorted(curves.violations.items(), key=lambda item: (-sum(v for _, v in item[1]), item[0]))
     styles = ("-", (0, (4, 1.6)), (0, (1.2, 1.2)))
     for index, (code, curve) in enumerate(commonest[:SHOWN_VIOLATIONS]):
@@ -263,16 +272,16 @@ def _violations_figure(curves: TrainingCurves, theme: Theme) -> Any:
             linestyle=styles[index % len(styles)],
             label=code.replace("_", " "),
         )
-    _step_axis(axes)
-    _percent_axis(axes, None)
-    _legend(axes, theme, columns=2)
+    step_axis(axes)
+    percent_axis(axes, None)
+    legend(axes, theme, columns=2)
     return figure
 
 
 def _length_figure(curves: TrainingCurves, theme: Theme) -> Any:
-    figure, axes = _panel(theme)
-    _line(axes, curves.response_length, theme.series[0], "mean tokens")
-    _step_axis(axes)
+    figure, axes = panel(theme)
+    line(axes, curves.response_length, theme.series[0], "mean tokens")
+    step_axis(axes)
     # From zero, so that a small drift does not look like a change of habit.
     axes.set_ylim(0, 1.15 * max(value for _, value in curves.response_length))
     axes.set_ylabel("tokens", fontsize=9)
@@ -282,7 +291,7 @@ def _length_figure(curves: TrainingCurves, theme: Theme) -> Any:
 def _group_figure(rows: list[Row], theme: Theme) -> Any:
     from matplotlib.ticker import FuncFormatter
 
-    figure, axes = _panel(theme, height=0.8 + 0.27 * len(rows))
+    figure, axes = panel(theme, height=0.8 + 0.27 * len(rows))
     axes.grid(axis="y", visible=False)
     axes.grid(axis="x", color=theme.rule, linewidth=0.8)
     for position, row in enumerate(rows):

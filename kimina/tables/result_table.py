@@ -5,12 +5,11 @@ Everything that the terminal, the page and the exports show is computed here onc
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from math import comb
 from typing import Any
 
 from kimina.errors import UserError
 from kimina.evaluation.comparison import McNemar, PairedGain, holm, mcnemar_solved, paired_gain, paired_t, verdict
+from kimina.evaluation.estimators import exact_pass_at_k
 from kimina.evaluation.records import ProblemResult
 from kimina.evaluation.result import DEFAULT_KS, EvalResult, Rate
 
@@ -218,7 +217,9 @@ def _row(group: str, name: str, pairs: list[Pair], ks: tuple[int, ...], seed: in
         usable = [(a, b) for a, b in pairs if a.n >= k and b.n >= k]
         before = EvalResult("before", tuple(a for a, _ in usable))
         after = EvalResult("after", tuple(b for _, b in usable))
-        gain = paired_gain([_exact(a, k) for a, _ in usable], [_exact(b, k) for _, b in usable], seed=seed)
+        gain = paired_gain(
+            [exact_pass_at_k(a.n, a.c, k) for a, _ in usable], [exact_pass_at_k(b.n, b.c, k) for _, b in usable], seed=seed
+        )
         cells.append(
             Cell(
                 k=k,
@@ -229,11 +230,6 @@ def _row(group: str, name: str, pairs: list[Pair], ks: tuple[int, ...], seed: in
             )
         )
     return Row(group, name, len(pairs), tuple(cells))
-
-
-def _exact(problem: ProblemResult, k: int) -> Fraction:
-    # The estimator as a fraction, which lets the paired test be exact.
-    return 1 - Fraction(comb(problem.n - problem.c, k), comb(problem.n, k))
 
 
 def _ability(all_pairs: list[Pair], samples: int) -> Ability:

@@ -100,7 +100,7 @@ def build_graph(config: Mapping[str, Any]) -> Graph:
         )
 
     before, after = evaluated(f"{config['model']['name']}-start", start), evaluated(name, rl.hash)
-    table_hash = stage_hash({"table": config["table"]}, {"before": before.hash, "after": after.hash, "rl": rl.hash})
+    table_hash = stage_hash({"table": config["table"]["name"]}, {"before": before.hash, "after": after.hash, "rl": rl.hash})
     return Graph(data, sft, rl, before, after, Artifact(root, "table", name, table_hash))
 
 

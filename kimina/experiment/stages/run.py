@@ -12,9 +12,11 @@ from kimina.experiment.chatter import QuietTerminal
 from kimina.experiment.progress import Progress
 from kimina.experiment.stages import data, evaluate, rl, table, warm_start
 from kimina.experiment.stages.graph import build_graph
+from kimina.experiment.stages.paper_table import paper_table
 from kimina.experiment.stages.run_context import RunContext
 from kimina.experiment.stages.score import score
 from kimina.experiment.stages.verify import verify
+from kimina.tables.declaration import load_table
 
 
 def run_stages(config: DictConfig, overrides: list[str]) -> int:
@@ -32,6 +34,9 @@ def run_stages(config: DictConfig, overrides: list[str]) -> int:
     with QuietTerminal(log_file) as quiet, Progress(quiet.stream) as progress:
         context = RunContext(config, resolved, list(overrides), graph, progress, log_file)
         progress.say(f"log: {log_file}")
+        if resolved["stage"]["name"] == "table" and (declared := load_table(resolved["table"]["name"])).kind == "paper":
+            paper_table(context, declared)
+            return 0
         if on_file := _ON_FILES.get(resolved["stage"]["name"]):
             on_file(context)
             return 0

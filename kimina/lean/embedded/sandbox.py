@@ -46,10 +46,10 @@ _ALLOWED = {
 }
 
 
-def die_with_parent(parent: int) -> None:
-    """Have this process killed when its parent ends; leave at once if ``parent`` is gone already."""
+def die_with_parent(parent: int, how: signal.Signals = signal.SIGKILL) -> None:
+    """Have this process get the signal ``how`` when its parent ends; leave at once if ``parent`` is gone already."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, how)
     if os.getppid() != parent:
         os._exit(71)
 

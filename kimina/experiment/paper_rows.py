@@ -1,0 +1,150 @@
+"""The rows of a paper's table as runs: how each is composed, where its artifacts lie, and what there is of it.
+
+A row is its experiment file with what was typed beside the table's name. Composing costs a good part of a second, and a
+table has dozens of rows, so the folders that a composition led to are kept below ``output_dir``, under a digest of
+everything that composition reads.
+"""
+
+import hashlib
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from kimina.durable import read_json, write_json
+from kimina.errors import UserError
+from kimina.evaluation.problem_counts import read_counts
+from kimina.experiment.artifact import Artifact, Status
+from kimina.experiment.compose import compose, resolved
+from kimina.experiment.lock import lock_holder
+from kimina.experiment.missing_methods import missing_methods
+from kimina.experiment.options import CONF, EXPERIMENTS, REPOSITORY
+from kimina.experiment.stages.graph import build_graph
+from kimina.tables.curves import training_curves
+from kimina.tables.declaration import Row, TableDeclaration
+from kimina.tables.paper_table import MeasuredRun, RowState, RowStatus
+
+COMPOSED = "composed.json"
+# What belongs to the table, not to its rows.
+_NOT_OF_ROWS = ("stage", "table", "table.name", "table.build", "table.page", "experiments")
+
+
+@dataclass(frozen=True)
+class RowPlan:
+    """How a row is made. ``folders`` (start, after, rl) is None, and ``complaint`` says why, where it doesn't compose."""
+
+    words: tuple[str, ...]
+    folders: Mapping[str, str] | None
+    complaint: str | None
+
+    @property
+    def command(self) -> str:
+        """The line that makes it."""
+        return shlex.join(["python", "run.py", *self.words, "stage=eval"])
+
+
+def words_for_rows(words: Sequence[str]) -> list[str]:
+    """What of a table's command line goes to every row."""
+    return [word for word in words if word.partition("=")[0].lstrip("+") not in _NOT_OF_ROWS]
+
+
+def plan_rows(declaration: TableDeclaration, words: Sequence[str], output_dir: str | Path) -> dict[str, RowPlan]:
+    """Compose every row that has an experiment whose methods exist; by row id."""
+    path = Path(output_dir) / "table" / COMPOSED
+    # A model or prompt set of the user's own counts by its content, which is not part of the digest.
+    keep = not any(word.partition("=")[0] in ("model.path", "data.train_files", "data.val_files") for word in words)
+    known = _known(path) if keep else {}
+    plans: dict[str, RowPlan] = {}
+    for row in declaration.rows:
+        if row.experiment is None or missing_methods(row.experiment):
+            continue
+        row_words = (f"experiments={row.experiment}", *words_for_rows(words))
+        key = "\0".join((_configuration_digest(), str(Path.cwd()), *row_words))
+        if key in known:
+            plans[row.id] = RowPlan(row_words, known[key]["folders"], known[key]["complaint"])
+        else:
+            plans[row.id] = _compose(row_words)
+            known[key] = {"folders": plans[row.id].folders, "complaint": plans[row.id].complaint}
+    if keep and plans:
+        write_json(path, {"digest": _configuration_digest(), "rows": known})
+    return plans
+
+
+def row_state(row: Row, plan: RowPlan | None) -> RowState:
+    """What there is of a row now."""
+    if row.experiment is None:
+        return RowState(row, RowStatus.QUOTED)
+    if missing := missing_methods(row.experiment):
+        return RowState(row, RowStatus.NOT_BUILT, ", ".join(missing))
+    assert plan is not None
+    if plan.folders is None:
+        return RowState(row, RowStatus.NOT_AT_THIS_SCALE, plan.complaint or "")
+    artifact = Artifact.at(plan.folders["start" if row.model == "start" else "after"])
+    known = {"command": plan.command, "folder": str(artifact.folder)}
+    if artifact.is_done:
+        return RowState(row, RowStatus.DONE, run=_measured(artifact, Artifact.at(plan.folders["rl"]), row), **known)
+    for candidate in (artifact, Artifact.at(plan.folders["rl"])):
+        if candidate.status is Status.RUNNING:
+            status = RowStatus.RUNNING if lock_holder(candidate.folder) else RowStatus.INTERRUPTED
+            return RowState(row, status, f"{candidate.stage}: {candidate.describe()}", **known)
+        if candidate.status is Status.FAILED:
+            return RowState(row, RowStatus.FAILED, f"{candidate.stage}: {_first_line(candidate.failure or '')}", **known)
+    return RowState(row, RowStatus.NOT_RUN, **known)
+
+
+def _compose(words: tuple[str, ...]) -> RowPlan:
+    try:
+        tree = resolved(compose(words), words)
+    except UserError as error:
+        return RowPlan(words, None, _first_line(str(error)))
+    graph = build_graph(tree)
+    folders = {"start": str(graph.before.folder), "after": str(graph.after.folder), "rl": str(graph.rl.folder)}
+    return RowPlan(words, folders, None)
+
+
+def _measured(artifact: Artifact, rl: Artifact, row: Row) -> MeasuredRun:
+    manifest = artifact.manifest()
+    settings: Mapping[str, Any] = manifest["config"]["evaluation"]
+    problems = read_counts(artifact.folder)
+    trained = rl.manifest() if row.model == "after" else {}
+    facts = {
+        "seed": manifest["seeds"]["seed"],
+        "lean": manifest["lean"]["version"],
+        "finished": manifest["finished"],
+        "evaluation_seconds": manifest["seconds"],
+        "training_seconds": trained.get("seconds"),
+        "commit": (manifest.get("git") or {}).get("commit"),
+    }
+    return MeasuredRun(
+        problems=problems,
+        evaluation=settings["name"],
+        expected=manifest["problems"],
+        samples=settings["samples"],
+        most_unverified=settings["max_unverified_share"],
+        folder=str(artifact.folder),
+        curves=training_curves(rl.metrics.read()) if trained else None,
+        facts=facts,
+    )
+
+
+def _known(path: Path) -> dict[str, dict[str, Any]]:
+    content = read_json(path) if path.exists() else {}
+    return dict(content["rows"]) if content.get("digest") == _configuration_digest() else {}
+
+
+@cache
+def _configuration_digest() -> str:
+    """Of everything that composition reads, and of the code that composes and names artifacts."""
+    digest = hashlib.sha256(version("verl").encode())
+    files = [*CONF.rglob("*.yaml"), *EXPERIMENTS.rglob("*.yaml"), *(REPOSITORY / "kimina" / "experiment").rglob("*.py")]
+    for file in sorted(files):
+        digest.update(f"\0{file.relative_to(REPOSITORY)}\0".encode())
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _first_line(text: str) -> str:
+    return text.strip().splitlines()[0] if text.strip() else ""
