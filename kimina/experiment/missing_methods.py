@@ -94,8 +94,7 @@ def _not_built(experiment: str, missing: Sequence[str], words: Sequence[str]) ->
     # Experiments of the same paper say more than names that look alike; one whose name goes on is the closest of all.
     paper = experiment.partition("/")[0]
     near.sort(key=lambda name: (not name.startswith(experiment), name.partition("/")[0] != paper))
-    defaults = default_options()
-    instead = [f"{group}={defaults[group]}" for group in (method.split("=")[0] for method in missing)]
+    instead = [_without(*method.split("=", 1)) for method in missing]
     verb = "isn't" if len(missing) == 1 else "aren't"
     return complaint(
         f"{_GROUP}={experiment} needs {' and '.join(missing)}, which {verb} built yet.",
@@ -103,3 +102,9 @@ def _not_built(experiment: str, missing: Sequence[str], words: Sequence[str]) ->
         exists_label="experiments whose methods exist",
         type_line=[*words, *instead],
     )
+
+
+def _without(group: str, option: str) -> str:
+    """Return the choice that leaves a method out: what ``promptset_no_variants`` varies, else the group's default."""
+    varied = [name for name in option_names(group) if option.startswith(f"{name}_")]
+    return f"{group}={varied[-1] if varied else default_options()[group]}"

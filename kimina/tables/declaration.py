@@ -30,6 +30,9 @@ OVER_SAMPLES = ("proof_rate", "format_rate", "tokens", "tokens_solved", "tokens_
 #: Those of AT_K that can count a fix turn.
 FIXABLE = ("pass", "best")
 
+#: Units whose values are shares of 1, as some figures print accuracies.
+SHARE_UNITS = ("accuracy", "reward")
+
 _ID = re.compile(r"[a-z0-9][a-z0-9_]*")
 _PERCENT = re.compile(r"\d{1,3}(\.\d+)?")
 _VALUE = re.compile(r"[~<>]?\d[\d,]*(\.\d+)?(e-?\d+)?|~?\.\d+")
@@ -97,6 +100,13 @@ class Published:
         text = self.percent if self.percent is not None else self.value
         assert text is not None
         return float(text.lstrip("~<>").replace(",", ""))
+
+    @property
+    def share(self) -> float | None:
+        """The value as a share of 1, None where its unit is no share (tokens, counts)."""
+        if self.percent is not None:
+            return self.number / 100
+        return self.number if self.unit in SHARE_UNITS else None
 
 
 @dataclass(frozen=True)
@@ -196,7 +206,8 @@ def read_table(text: str, name: str) -> TableDeclaration:
     columns = tuple(_column(node) for node in top.nodes("columns"))
     _unique(top, "columns", [column.id for column in columns])
     problems = benchmark.problems if benchmark else None
-    rows = tuple(_row(node, columns, problems, source) for node in top.nodes("rows"))
+    experiments = _experiments()
+    rows = tuple(_row(node, columns, experiments, problems, source) for node in top.nodes("rows"))
     ids = [row.id for row in rows]
     _unique(top, "rows", ids)
     for row in rows:
@@ -262,16 +273,16 @@ def _column(node: "_Node") -> Column:
     return Column(node.identifier(), node.text("title"), metric, node.optional_text("budget"))
 
 
-def _row(node: "_Node", columns: Sequence[Column], problems: int | None, source: str) -> Row:
+def _row(
+    node: "_Node", columns: Sequence[Column], experiments: Sequence[str], problems: int | None, source: str
+) -> Row:
     node.only("id", "title", "experiment", "model", "baseline", "published", "note")
     identifier = node.identifier()
     experiment = node.optional_text("experiment")
     if experiment is None and "model" in node.tree:
         node.fail("model", "a row that is only quoted (without experiment) has no model")
-    if experiment is not None:
-        experiments = _experiments()
-        if experiment not in experiments:
-            node.fail("experiment", f"there is no experiment {experiment!r}", _nearest_first(experiment, experiments))
+    if experiment is not None and experiment not in experiments:
+        node.fail("experiment", f"there is no experiment {experiment!r}", _nearest_first(experiment, experiments))
     published: dict[str, Published] = {}
     if "published" in node.tree:
         ids = [column.id for column in columns]
