@@ -67,7 +67,17 @@ def read_arguments(words: Sequence[str]) -> Request:
         else:
             key = "table.name" if key == "table" and not isinstance(override.value(), dict) else override.get_key_element().lstrip("+")
             assignments.append(Assignment(word, key, override.value()))
-    return Request(tuple(words), tuple(choices), tuple(assignments))
+    return Request(tuple(words), (*choices, *_nano_twin(choices)), tuple(assignments))
+
+
+def _nano_twin(choices: Sequence[str]) -> list[str]:
+    """Return what ``scale=nano`` adds to an experiment of a paper: the nano model, so that only the scale differs.
+
+    An experiment names a model that nano hardware can't train. A model that is typed stays.
+    """
+    typed = dict(word.lstrip("+").split("=", 1) for word in choices)
+    twin = typed.get("scale") == "nano" and typed.get("experiments", "null") != "null" and "model" not in typed
+    return ["model=nano"] if twin else []
 
 
 def _refuse_other_shapes(word: str, words: Sequence[str]) -> None:

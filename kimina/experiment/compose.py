@@ -23,6 +23,7 @@ from kimina.errors import InfrastructureError, UserError
 from kimina.experiment.arguments import Assignment, Request, options_nearest_first, read_arguments
 from kimina.experiment.complaint import complaint, nearest_first, replaced
 from kimina.experiment.keys import all_rules, is_known, is_open, unknown_key
+from kimina.experiment.missing_methods import refuse_missing_methods
 from kimina.experiment.options import CONF, GROUPS
 from kimina.experiment.preflight import check_values, cross_checks
 from kimina.experiment.schema import OURS
@@ -65,6 +66,7 @@ def compose_tree(request: Request, *, with_hydra: bool = False) -> DictConfig:
     engine = next((word.partition("=")[2] for word in request.choices if word.startswith("model_engine=")), "dp")
     for assignment in request.assignments:
         _refuse_unknown(assignment, engine, request.words)
+    refuse_missing_methods(request.choices, request.words)
     try:
         config = deepcopy(_groups(request.choices, with_hydra))
     except (HydraException, OmegaConfBaseException) as error:

@@ -4,7 +4,6 @@ Every value of every parameter is composed, alone, with the parameters that have
 compositions, not their product.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from kimina.experiment.complaint import complaint, nearest_first
 from kimina.experiment.compose import compose_with_warnings
 from kimina.experiment.keys import is_known, unknown_key
 from kimina.experiment.options import GROUPS, option_names
+from kimina.strict_yaml import UniqueKeys
 
 METHODS = ("grid", "random", "bayes")
 COMMAND = ["${env}", "${interpreter}", "${program}", "${args_no_hyphens}"]
@@ -64,7 +64,7 @@ def check_sweep_text(text: str, source: str = "sweep file") -> list[list[str]]:
 
 def _read(text: str, source: str) -> dict[str, Any]:
     try:
-        sweep = yaml.load(text, Loader=_UniqueKeys)
+        sweep = yaml.load(text, Loader=UniqueKeys)
     except yaml.YAMLError as error:
         mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
         where = f" in line {mark.line + 1}" if mark is not None else ""
@@ -73,35 +73,6 @@ def _read(text: str, source: str) -> dict[str, Any]:
     if not isinstance(sweep, dict):
         raise complaint(f"{source}: empty, or no mapping; a sweep has the keys program, method and parameters.")
     return sweep
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    """A loader that refuses a key written twice, of which YAML readers silently keep the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen: set[Any] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, str | int | float | bool | None):
-                raise yaml.constructor.ConstructorError(None, None, f"{key!r} can't be a key", key_node.start_mark)
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} stands twice", key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)
-
-
-def _plain_number(loader: _UniqueKeys, node: yaml.ScalarNode) -> int | float:
-    """Construct a number, and refuse the spellings that YAML 1.1 reads as another number than a person does."""
-    if re.fullmatch(r"[-+]?0\d+|[-+]?[\d_]+(:[\d_.]+)+", node.value):
-        value = loader.construct_yaml_int(node) if node.tag.endswith(":int") else loader.construct_yaml_float(node)
-        raise yaml.constructor.ConstructorError(None, None, f"YAML reads {node.value} as {value}", node.start_mark)
-    return loader.construct_yaml_int(node) if node.tag.endswith(":int") else loader.construct_yaml_float(node)
-
-
-_UniqueKeys.add_constructor("tag:yaml.org,2002:int", _plain_number)
-_UniqueKeys.add_constructor("tag:yaml.org,2002:float", _plain_number)
 
 
 def _check_top(sweep: Mapping[str, Any], source: str) -> None:
