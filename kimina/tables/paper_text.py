@@ -2,9 +2,9 @@
 
 import csv
 import io
+from collections.abc import Sequence
 from typing import Any
 
-import rich.box
 import rich.console
 import rich.table
 import rich.text
@@ -16,6 +16,7 @@ from kimina.tables.paper_table import PAPER_SCHEMA, Cell, PaperRow, PaperTable, 
 from kimina.tables.wording import UNDEFINED, gain_interval_text, gain_text, interval_text, p_text, points, rate_text
 
 HEADINGS = ("row", "metric", "published", "measured (95 % interval)", "n", "verdict", "published gain", "measured gain", "p")
+_WIDEST = 150
 _STYLES = {Verdict.WITHIN: "green", Verdict.DIFFERS: "red", Verdict.REFUSED: "red"}
 _GAIN_STYLES = {"higher": "green", "lower": "red"}
 
@@ -213,21 +214,45 @@ def cell_dict(cell: Cell) -> dict[str, Any]:
 
 
 def print_paper_table(table: PaperTable, console: rich.console.Console) -> None:
-    """Print the table and its notes."""
+    """Print the table and its notes: under each row's title one line a column that has something to show."""
     console.print()
     console.print(rich.text.Text(table.declaration.title, style="bold"))
-    shown = rich.table.Table(box=rich.box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for index, heading in enumerate(HEADINGS):
-        shown.add_column(heading, justify="left" if index in (0, 1, 5) else "right", overflow="fold")
-    for row, cell, texts in lines(table):
-        styles = [""] * len(texts)
-        if row.state.status is not RowStatus.DONE:
-            styles[3] = "dim"
-        styles[5], styles[7] = _STYLES.get(cell.verdict, ""), _GAIN_STYLES.get(cell.gain_verdict, "")
-        shown.add_row(*(rich.text.Text(text, style=style) for text, style in zip(texts, styles, strict=True)))
-    console.print(shown)
+    console.print(_grid([("", "published", "measured (95 % interval)", "gain (published → measured)", "")], "dim", console.width))
+    for row in table.rows:
+        done = row.state.status is RowStatus.DONE
+        title = rich.text.Text(row.state.row.title, style="bold" if done else "")
+        if not done:
+            title.append(f"  {status_text(row)}", style="dim not bold")
+        console.print(title)
+        shown = [_terminal_line(cell, done) for cell in row.cells.values() if done or cell.published]
+        if shown:
+            console.print(_grid(shown, "", console.width))
+    console.print()
     for note in notes(table):
         console.print(rich.text.Text(f"• {note}"))
+
+
+def _terminal_line(cell: Cell, done: bool) -> tuple[str | rich.text.Text, ...]:
+    published_gain, gain, p = gain_texts(cell)
+    gains = " → ".join(part for part in (published_gain, gain) if part) + (f", p {p}" if gain else "")
+    measured = measured_text(cell) if done else ""
+    told = cell.verdict.value if done and cell.verdict not in (Verdict.NOT_PUBLISHED, Verdict.NOT_MEASURABLE) else ""
+    return (
+        f"  {cell.column.title}",
+        published_text(cell.published) if cell.published else "",
+        measured,
+        rich.text.Text(gains, style=_GAIN_STYLES.get(cell.gain_verdict, "")),
+        rich.text.Text(told, style=_STYLES.get(cell.verdict, "")),
+    )
+
+
+def _grid(rows: Sequence[Sequence[str | rich.text.Text]], style: str, width: int) -> rich.table.Table:
+    grid = rich.table.Table(box=None, show_header=False, padding=(0, 1, 0, 0), width=min(width, _WIDEST), style=style)
+    for ratio in (5, 5, 6, 6, 4):
+        grid.add_column(ratio=ratio, overflow="fold")
+    for row in rows:
+        grid.add_row(*row)
+    return grid
 
 
 def _difference(cell: Cell, value: float) -> str:

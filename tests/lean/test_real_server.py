@@ -300,7 +300,7 @@ def test_the_command_that_make_lean_server_types(server_package, tmp_path, end):
         assert verifier.check([CheckRequest("a", GOOD, "t")])[0].verdict is Verdict.PROVED
     processes = family(process.pid)
     process.send_signal(end)
-    assert process.wait(timeout=20) == 0
+    assert process.wait(timeout=60) == 0
     process.stdout.close()
     assert wait_until(lambda: all(gone(left) for left in processes))
     assert (tmp_path / "outputs/logs/lean-server.log").is_file()

@@ -21,7 +21,9 @@ def main() -> int:
     parser.add_argument("--log", type=Path, default=Path("outputs/logs/lean-server.log"), help="what the server prints")
     parser.add_argument("--log-level", default="WARNING", help="detail of that; INFO holds every proof")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # SIGINT, too: a shell starts background jobs with SIGINT ignored.
+    for end in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(end, signal.default_int_handler)
     server = RealServer(
         options.log, options.port, options.repls, log_level=options.log_level,
         api_key=os.environ.get("LEAN_SERVER_API_KEY"),
