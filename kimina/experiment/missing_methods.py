@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from kimina.errors import UserError
-from kimina.experiment.complaint import complaint, nearest_first, replaced
+from kimina.experiment.complaint import complaint, nearest_first
 from kimina.experiment.options import EXPERIMENTS, GROUPS, default_options, option_names
 
 _GROUP = "experiments"

@@ -19,7 +19,7 @@ from kimina.errors import InfrastructureError
 from kimina.experiment.artifact import Artifact, stage_hash
 from kimina.experiment.environment import capture_environment
 from kimina.experiment.options import REPOSITORY
-from kimina.experiment.paper_rows import RowPlan, plan_rows, row_state, words_for_rows
+from kimina.experiment.stages.paper_rows import RowPlan, plan_rows, row_state, words_for_rows
 from kimina.experiment.stages.run_context import RunContext
 from kimina.lean.embedded.sandbox import die_with_parent
 from kimina.tables.declaration import TableDeclaration

@@ -1,0 +1,119 @@
+"""The rows of a paper's table: what each is composed of, where its artifacts lie, and what there is of it."""
+
+import pytest
+
+from kimina.durable import write_json
+from kimina.evaluation.problem_counts import COUNTS_FILE
+from kimina.experiment.artifact import Artifact
+from kimina.experiment.compose import compose, resolved
+from kimina.experiment.stages import paper_rows
+from kimina.experiment.stages.graph import build_graph
+from kimina.experiment.stages.paper_rows import plan_rows, row_state, words_for_rows
+from kimina.tables.declaration import load_table
+from kimina.tables.paper_table import RowStatus
+
+ABLATIONS = "kimina_rl_ablations"
+COUNTS = dict(
+    problem_id="p", family="f", level=1, samples=4, n=4, c=1, c_fixed=1, fixes=0, proofs=1, well_formed=4, truncated=0, wrong=3,
+    tokens=40, tokens_solved=10, tokens_wrong=30,
+)  # fmt: skip
+
+
+def state_of(row_id: str, words, output_dir):
+    table = load_table(ABLATIONS)
+    plans = plan_rows(table, words, output_dir)
+    return row_state(table.row(row_id), plans.get(row_id))
+
+
+def finish(folder: str, counts=(COUNTS,)) -> None:
+    """An evaluation as stage=eval leaves it, as far as tables read it."""
+
+    def work(artifact: Artifact) -> None:
+        write_json(artifact.file(COUNTS_FILE), {"schema": 1, "problems": list(counts)})
+        artifact.update(lean={"version": "4.35.0"}, problems=len(counts))
+
+    settings = {"name": "nano", "samples": 4, "max_unverified_share": 0.01}
+    Artifact.at(folder).produce(work, {"config": {"evaluation": settings}, "seeds": {"seed": 1}})
+
+
+@pytest.fixture
+def words(tmp_path):
+    return ["stage=table", f"table={ABLATIONS}", "scale=nano", "seed=3", "table.build=true", f"output_dir={tmp_path}"]
+
+
+def test_what_belongs_to_the_table_does_not_go_to_its_rows(words):
+    assert words_for_rows(words) == ["scale=nano", "seed=3", words[-1]]
+    assert words_for_rows(["+table.page=false", "experiments=nano", "+seed=2"]) == ["+seed=2"]
+
+
+def test_a_row_is_its_experiment_with_what_was_typed(words, tmp_path):
+    plan = plan_rows(load_table(ABLATIONS), words, tmp_path)["without_repeated_lines"]
+    assert plan.words == ("experiments=kimina_rl/ablations/without_repeated_lines", "scale=nano", "seed=3", words[-1])
+    graph = build_graph(resolved(compose(plan.words)))
+    assert plan.folders == {"start": str(graph.before.folder), "after": str(graph.after.folder), "rl": str(graph.rl.folder)}
+    assert plan.command.endswith("stage=eval") and plan.command.startswith("python run.py experiments=kimina_rl/")
+
+
+def test_rows_share_what_they_have_in_common(words, tmp_path):
+    plans = plan_rows(load_table(ABLATIONS), words, tmp_path)
+    assert plans["start"].folders["start"] == plans["single_turn"].folders["start"]
+    assert plans["grpo"].folders["after"] != plans["single_turn"].folders["after"]
+    # The nano twin of the recipe is what runs when nothing is asked for.
+    default = build_graph(resolved(compose(["seed=3", f"output_dir={tmp_path}"])))
+    assert plans["single_turn"].folders["rl"] == str(default.rl.folder)
+
+
+def test_the_states_of_a_row(words, tmp_path):
+    assert state_of("error_correction", words, tmp_path).status is RowStatus.NOT_BUILT
+    state = state_of("grpo", words, tmp_path)
+    assert (state.status, state.run) == (RowStatus.NOT_RUN, None)
+    rl = Artifact.at(plan_rows(load_table(ABLATIONS), words, tmp_path)["grpo"].folders["rl"])
+
+    def looked_at_meanwhile(_: Artifact) -> None:
+        seen = state_of("grpo", words, tmp_path)
+        assert seen.status is RowStatus.RUNNING and "rl: running in process" in seen.detail
+        raise ValueError("no luck\nat all")
+
+    with pytest.raises(ValueError):
+        rl.produce(looked_at_meanwhile, {})
+    state = state_of("grpo", words, tmp_path)
+    assert (state.status, state.detail) == (RowStatus.FAILED, "rl: no luck")
+    rl.produce(lambda made: None, {})
+    finish(state.folder)
+    state = state_of("grpo", words, tmp_path)
+    assert state.status is RowStatus.DONE
+    assert (state.run.evaluation, state.run.samples, state.run.problems[0].c, state.run.facts["lean"]) == ("nano", 4, 1, "4.35.0")
+
+
+def test_a_row_that_does_not_compose_says_why_and_spoils_no_other(words, tmp_path):
+    asked = [*words, "reward.checks.repeated_lines.max=0"]
+    plans = plan_rows(load_table(ABLATIONS), asked, tmp_path)
+    state = row_state(load_table(ABLATIONS).row("grpo"), plans["grpo"])
+    assert state.status is RowStatus.NOT_AT_THIS_SCALE and "reward.checks.repeated_lines.max" in state.detail
+    assert set(plans) == {row.id for row in load_table(ABLATIONS).rows} - {
+        "error_correction", "error_correction_in_rollout", "batched_failure_replay", "data_all_win_rates", "data_no_variants",
+        "data_no_duplicates",
+    }  # fmt: skip
+
+
+def test_composing_is_remembered_until_the_configuration_changes(words, tmp_path, monkeypatch):
+    first = plan_rows(load_table(ABLATIONS), words, tmp_path)
+    real = paper_rows.compose
+    monkeypatch.setattr(paper_rows, "compose", lambda words: pytest.fail("composed again"))
+    assert plan_rows(load_table(ABLATIONS), words, tmp_path) == first
+    composed = []
+    monkeypatch.setattr(paper_rows, "compose", lambda words: composed.append(words) or real(words))
+    other = plan_rows(load_table(ABLATIONS), [*words, "loss=grpo"], tmp_path)
+    assert composed and other["single_turn"].folders["rl"] == first["grpo"].folders["rl"]
+    composed.clear()
+    monkeypatch.setattr(paper_rows, "_configuration_digest", lambda: "of another configuration")
+    assert plan_rows(load_table(ABLATIONS), words, tmp_path) == first and composed
+
+
+def test_a_damaged_list_of_counts_is_explained(words, tmp_path):
+    from kimina.errors import InfrastructureError
+
+    folder = plan_rows(load_table(ABLATIONS), words, tmp_path)["start"].folders["start"]
+    finish(folder, counts=[{"problem_id": "p"}])
+    with pytest.raises(InfrastructureError, match="is damaged"):
+        state_of("start", words, tmp_path)
