@@ -28,6 +28,7 @@ from kimina.evaluation.intervals import (
     wilson,
 )
 from kimina.evaluation.records import (
+    LeanMessage,
     Outcome,
     ProblemResult,
     append_outcomes,
@@ -40,6 +41,7 @@ from kimina.evaluation.result import EvalResult, Rate, pass_curve
 __all__ = [
     "EvalResult",
     "Interval",
+    "LeanMessage",
     "McNemar",
     "MeanPassAtK",
     "Outcome",
