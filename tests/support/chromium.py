@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-INSTALL = "apt-get install -y --no-install-recommends chromium chromium-driver"
+INSTALL = "apt-get install -y --no-install-recommends chromium chromium-driver fonts-dejavu-core"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 

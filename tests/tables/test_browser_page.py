@@ -167,7 +167,7 @@ def _chip(driver, run, sample):
 
 def test_without_a_browser_the_line_to_type_is_told(monkeypatch):
     monkeypatch.setenv("PATH", "/nonexistent")
-    with pytest.raises(RuntimeError, match="apt-get install -y .*chromium chromium-driver"), browser.chromium():
+    with pytest.raises(RuntimeError, match=r"apt-get install -y .*chromium chromium-driver"), browser.chromium():
         pass
 
 
