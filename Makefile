@@ -8,7 +8,10 @@ BIN = $(VENV)/bin
 run: install
 	$(BIN)/python run.py
 
+# The report page is tested in a real Chromium, a package of the system; without it those tests fail.
 test: install
+	@{ command -v chromium && command -v chromedriver; } >/dev/null || echo "make test: no Chromium here; type (as root, on Debian or Ubuntu):" \
+	  "apt-get install -y --no-install-recommends chromium chromium-driver fonts-dejavu-core"
 	$(BIN)/python -m pytest
 
 # Every measured claim of the README: ratios and rates, side by side in one run.
@@ -18,6 +21,8 @@ bench: install
 	$(BIN)/python benchmarks/verdict_cache.py
 	$(BIN)/python benchmarks/format_checks.py
 	$(BIN)/python benchmarks/kimina_client.py
+	$(BIN)/python benchmarks/pass_at_k.py
+	$(BIN)/python benchmarks/report_page.py
 
 # The README's figure over three seeds, each with a warm start of its own (about an hour on two cores).
 seeds: install

@@ -29,6 +29,7 @@ from kimina.evaluation.intervals import (
     wilson,
 )
 from kimina.evaluation.records import (
+    LeanMessage,
     Outcome,
     ProblemResult,
     append_outcomes,
@@ -37,16 +38,19 @@ from kimina.evaluation.records import (
     write_outcomes,
 )
 from kimina.evaluation.result import EvalResult, Rate, pass_curve
+from kimina.evaluation.sample_size import ResolvableDifference, resolvable_difference
 
 __all__ = [
     "EvalResult",
     "Interval",
+    "LeanMessage",
     "McNemar",
     "MeanPassAtK",
     "Outcome",
     "PairedGain",
     "ProblemResult",
     "Rate",
+    "ResolvableDifference",
     "append_outcomes",
     "best_at_k",
     "bootstrap_hierarchical",
@@ -66,6 +70,7 @@ __all__ = [
     "powers_of_two",
     "rate_interval",
     "read_outcomes",
+    "resolvable_difference",
     "sign_flip_test",
     "t_interval",
     "wilson",

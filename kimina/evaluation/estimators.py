@@ -8,12 +8,18 @@ from fractions import Fraction
 from functools import lru_cache
 from numbers import Integral
 
+# 1 - x rounds to 1 for x < 2^-54; a margin for the rounding of the logarithm.
+_ROUNDS_TO_ONE = -54.5
+
 
 @lru_cache(maxsize=65536, typed=True)
 def pass_at_k(n: int, c: int, k: int) -> float | None:
     """Probability that at least one of k samples, drawn without replacement from n of which c succeed, succeeds.
 
-    The unbiased estimator of Chen et al. 2021 (arXiv 2107.03374, section 2.1):  1 - C(n-c, k) / C(n, k).
+    The unbiased estimator of Chen et al. 2021 (arXiv 2107.03374, section 2.1):  1 - C(n-c, k) / C(n, k), correctly rounded.
+    The quotient is that of the falling factorials (n-M)_m / (n)_m with m = min(c, k) and M = max(c, k), since it is symmetric
+    in c and k. It is at most (1 - M/n)^m; where that is below 2^-54 the rounded result is 1, and everywhere else m is small
+    enough (m·M < 40 n) for whole numbers of any n.
 
     Returns:
         None where n < k: fewer samples than k (verified ones, if some could not be verified) say nothing about k.
@@ -26,9 +32,14 @@ def pass_at_k(n: int, c: int, k: int) -> float | None:
         raise ValueError(f"pass@k needs k ≥ 1, got {k}")
     if n < k:
         return None
-    ways = math.comb(n, k)
+    fewer, more = min(c, k), max(c, k)
+    if fewer == 0:
+        return 0.0
+    if fewer + more > n or fewer * math.log2(1.0 - more / n) < _ROUNDS_TO_ONE:
+        return 1.0
+    ways = math.perm(n, fewer)
     # The division of two integers is correctly rounded, however large they are.
-    return (ways - math.comb(n - c, k)) / ways
+    return (ways - math.perm(n - more, fewer)) / ways
 
 
 def exact_pass_at_k(n: int, c: int, k: int) -> Fraction | None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 Z_95 = 1.959963984540054
 RESAMPLES = 10_000
 _MOST_KEPT = 4_000_000  # draws, 32 MB
+# Prompt sets up to this size are resampled problem by problem.
+_MOST_DRAWN = 10_000
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,11 @@ def _resampled_means(data: "np.ndarray", seed: int, resamples: int) -> "np.ndarr
     if data.size * resamples <= _MOST_KEPT:
         return _draw_counts(data.size, seed, resamples) @ data / data.size
     generator = np.random.default_rng(seed)
+    if data.size > _MOST_DRAWN:
+        kinds, counts = np.unique(data, return_counts=True)
+        if kinds.size * 20 < data.size:
+            # How often each value occurs in a resample is multinomial: the same distribution without drawing every problem.
+            return generator.multinomial(data.size, counts / data.size, size=resamples) @ kinds / data.size
     means = np.empty(resamples)
     # Blocks keep the index matrix small for large prompt sets.
     block = max(1, 2_000_000 // data.size)

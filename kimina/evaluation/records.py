@@ -9,7 +9,7 @@ import gzip
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,22 @@ UNVERIFIED = "unverified"
 
 
 @dataclass(frozen=True)
+class LeanMessage:
+    """A message of Lean; lines count from 1 in the judged Lean code, columns from 0. ``severity``: error, warning or info."""
+
+    severity: str
+    line: int
+    column: int
+    text: str
+
+
+@dataclass(frozen=True)
 class Outcome:
     """One sample: what the model wrote and what became of it.
 
     ``verdict`` is a verdict of Lean, or None where Lean was not asked because a format check had already failed.
-    ``message`` is Lean's first error, if there is one.
+    ``message`` is Lean's first error, if there is one, ``messages`` all that it said. ``turn`` is 2 for a fix turn, and
+    ``sample`` is then that of the first attempt. ``generation_s`` and ``lean_s`` are seconds, None where nobody measured.
     """
 
     problem_id: str
@@ -39,6 +50,10 @@ class Outcome:
     finished: bool
     response: str = ""
     message: str | None = None
+    turn: int = 1
+    messages: tuple[LeanMessage, ...] = ()
+    generation_s: float | None = None
+    lean_s: float | None = None
 
     @property
     def success(self) -> bool:
@@ -57,12 +72,13 @@ class Outcome:
         Raises:
             ValueError: a key is missing.
         """
-        known = {field.name for field in fields(cls)}
+        known = {each.name for each in fields(cls)}
         values = {name: value for name, value in record.items() if name in known}
-        missing = sorted(known - values.keys() - {"response", "message"})
+        missing = sorted(known - values.keys() - {"response", "message", "turn", "messages", "generation_s", "lean_s"})
         if missing:
             raise ValueError(f"a sample record lacks {', '.join(missing)}")
         values["violations"] = tuple(values["violations"])
+        values["messages"] = tuple(LeanMessage(**message) for message in values.get("messages", ()))
         return cls(**values)
 
 
@@ -71,7 +87,7 @@ class ProblemResult:
     """All samples of one problem.
 
     ``n`` counts the samples whose success is known, ``c`` the successes, ``proofs`` those that Lean proved, in whatever
-    format, and ``unverified`` those that n lacks.
+    format, and ``unverified`` those that n lacks; all of first attempts. ``fixes`` holds the fix turn by its sample.
     """
 
     problem_id: str
@@ -82,6 +98,7 @@ class ProblemResult:
     proofs: int
     unverified: int
     outcomes: tuple[Outcome, ...] = ()
+    fixes: dict[int, Outcome] = field(default_factory=dict)
 
     @classmethod
     def of(cls, outcomes: Sequence[Outcome]) -> "ProblemResult":

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from kimina.evaluation.comparison import PairedGain, verdict
 from kimina.evaluation.intervals import Interval
 from kimina.evaluation.result import Rate
+from kimina.evaluation.sample_size import ResolvableDifference
 from kimina.tables.result_table import FAMILY, Cell, ResultTable, Row
 
 MINUS = "\N{MINUS SIGN}"
@@ -125,3 +126,17 @@ def unverified_sentence(table: ResultTable) -> str:
         f"{plural(table.unverified, 'sample')} of {samples:,} could not be verified and are left out of every rate; "
         f"a theorem with fewer than k verified samples is left out of pass@k."
     )
+
+
+def resolvable_sentence(difference: ResolvableDifference) -> str:
+    """Say what difference between two models the test set can resolve."""
+    found = [
+        f"{100 * size:.1f} points {what}"
+        for size, what in (
+            (difference.unpaired, f"between unpaired runs around {100 * difference.rate:.0f} %"),
+            (difference.paired, f"between runs that disagree on {100 * difference.discordance:g} % of the problems, paired"),
+        )
+        if size is not None
+    ]
+    start = f"{plural(difference.n, 'problem')} at the 5 % level with {100 * difference.power:.0f} % power"
+    return f"{start} can resolve {' and '.join(found)}." if found else f"{start} can resolve no difference here."

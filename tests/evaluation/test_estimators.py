@@ -1,5 +1,7 @@
 import itertools
 import math
+import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -119,4 +121,32 @@ def test_a_million_samples_take_less_than_a_second():
     started = time.process_time()
     for k in (1, 8, 64):
         mean_pass_at_k([(64, int(c)) for c in successes], k)
+    assert time.process_time() - started < 1.0
+
+
+@given(st.integers(1, 3000).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
+def test_pass_at_k_is_the_exact_value_correctly_rounded(case):
+    n, c, k = case
+    exact = 1 - Fraction(math.comb(n - c, k), math.comb(n, k))
+    assert pass_at_k(n, c, k) == exact.numerator / exact.denominator
+
+
+def test_a_million_samples_of_one_problem_are_exact():
+    n = 1_000_000
+    assert pass_at_k(n, 1, n // 2) == 0.5
+    assert pass_at_k(n, n - 1, 1) == 0.999999
+    # Three successes, half of the samples drawn: 1 - (5e5)(5e5 - 1)(5e5 - 2) / (1e6)(1e6 - 1)(1e6 - 2).
+    exact = 1 - Fraction(500_000 * 499_999 * 499_998, 1_000_000 * 999_999 * 999_998)
+    assert pass_at_k(n, 3, n // 2) == float(exact)
+    assert pass_at_k(n, n // 2, 52) < 1.0
+    assert pass_at_k(n, n // 2, 60) == 1.0
+
+
+@pytest.mark.parametrize(("problems", "samples"), [(1, 1_000_000), (244, 4_098), (31_250, 32), (1_000_000, 1)])
+def test_a_million_samples_take_less_than_a_second(problems, samples):
+    counts = [(samples, c) for c in np.random.default_rng(0).integers(0, samples + 1, size=problems).tolist()]
+    started = time.process_time()
+    for k in powers_of_two(samples):
+        mean_pass_at_k(counts, k)
+    # All powers of two up to n together; the machine may be busy, so processor time is taken.
     assert time.process_time() - started < 1.0

@@ -57,6 +57,7 @@ def test_the_record_has_the_documented_keys():
     assert list(asdict(PROOF)) == [
         "problem_id", "family", "level", "sample", "verdict", "violations", "reward",
         "response_tokens", "finished", "response", "message",
+        "turn", "messages", "generation_s", "lean_s",
     ]  # fmt: skip
 
 
@@ -85,7 +86,7 @@ def test_a_record_without_a_key_or_a_missing_file_is_named(tmp_path):
 
 
 def test_keys_from_later_versions_are_left_aside():
-    assert Outcome.from_record({**asdict(PROOF), "turn": 1}) == PROOF
+    assert Outcome.from_record({**asdict(PROOF), "speed": 1}) == PROOF
 
 
 def test_one_problem_under_two_families_is_refused():
