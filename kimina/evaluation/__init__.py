@@ -27,19 +27,14 @@ from kimina.evaluation.intervals import (
     t_interval,
     wilson,
 )
-from kimina.evaluation.records import (
-    Outcome,
-    ProblemResult,
-    append_outcomes,
-    group_by_problem,
-    read_outcomes,
-    write_outcomes,
-)
+from kimina.evaluation.records import LeanMessage, Outcome, ProblemResult, group_by_problem
 from kimina.evaluation.result import EvalResult, Rate, pass_curve
+from kimina.evaluation.store import append_outcomes, read_outcomes, sample_rows
 
 __all__ = [
     "EvalResult",
     "Interval",
+    "LeanMessage",
     "McNemar",
     "MeanPassAtK",
     "Outcome",
@@ -64,8 +59,8 @@ __all__ = [
     "powers_of_two",
     "rate_interval",
     "read_outcomes",
+    "sample_rows",
     "sign_flip_test",
     "t_interval",
     "wilson",
-    "write_outcomes",
 ]
