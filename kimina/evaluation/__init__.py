@@ -28,17 +28,10 @@ from kimina.evaluation.intervals import (
     t_interval,
     wilson,
 )
-from kimina.evaluation.records import (
-    LeanMessage,
-    Outcome,
-    ProblemResult,
-    append_outcomes,
-    group_by_problem,
-    read_outcomes,
-    write_outcomes,
-)
+from kimina.evaluation.records import LeanMessage, Outcome, ProblemResult, group_by_problem
 from kimina.evaluation.result import EvalResult, Rate, pass_curve
 from kimina.evaluation.sample_size import ResolvableDifference, resolvable_difference
+from kimina.evaluation.store import append_outcomes, read_outcomes, sample_rows
 
 __all__ = [
     "EvalResult",
@@ -71,8 +64,8 @@ __all__ = [
     "rate_interval",
     "read_outcomes",
     "resolvable_difference",
+    "sample_rows",
     "sign_flip_test",
     "t_interval",
     "wilson",
-    "write_outcomes",
 ]

@@ -1,28 +1,23 @@
-"""The record of one sample, and the file of them.
+"""The record of one sample, and all samples of one problem.
 
-``samples.jsonl`` (or ``samples.jsonl.gz``) holds one JSON object a sample. A sample succeeds when Lean proved it and no
-format check is violated. A sample without violation on which Lean gave no verdict (`unverified`, or not asked) says
-nothing: it is no failure, it leaves n.
+A sample succeeds when Lean proved it and no format check is violated. A sample without violation on which Lean gave no
+verdict (`unverified`, or not asked) says nothing: it is no failure, it leaves n. How records lie on disk is told in
+``kimina.evaluation.store``.
 """
 
-import gzip
-import json
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
-from typing import Any
-
-from kimina.durable import JsonLines, to_json, write_bytes
-from kimina.errors import InfrastructureError
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
 
 PROVED = "proved"
 UNVERIFIED = "unverified"
+#: Checks that say whether Lean's verdict is about the statement at all: a proof that violates one is no proof of it.
+PROOF_CHECKS = frozenset({"statement_changed", "forbidden_construct"})
 
 
-@dataclass(frozen=True)
-class LeanMessage:
-    """A message of Lean; lines count from 1 in the judged Lean code, columns from 0. ``severity``: error, warning or info."""
+class LeanMessage(NamedTuple):
+    """One message of Lean. Lines count from 1 in the judged Lean code, columns from 0; see ``kimina.lean.verdict``."""
 
     severity: str
     line: int
@@ -32,11 +27,15 @@ class LeanMessage:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One sample: what the model wrote and what became of it.
+    """One answer of the model: what it wrote and what became of it.
 
-    ``verdict`` is a verdict of Lean, or None where Lean was not asked because a format check had already failed.
-    ``message`` is Lean's first error, if there is one, ``messages`` all that it said. ``turn`` is 2 for a fix turn, and
-    ``sample`` is then that of the first attempt. ``generation_s`` and ``lean_s`` are seconds, None where nobody measured.
+    ``verdict`` is a verdict of Lean, or None where Lean was not asked. ``turn`` 1 is a first attempt; 2 is the one
+    correction of a failed first attempt, whose index ``sample`` then is. ``generation_s`` is the answer's share (by
+    tokens) of the wall time of generation, ``lean_s`` the time of its check (0 when the verdict was known already), both
+    in seconds. ``canary`` marks an answer to a statement that is known to be false.
+
+    With error fixing every first attempt has either ``feedback``, the text on Lean's reply that its fix turn is asked
+    with, or ``no_fix``, the reason why it gets no fix turn. Without error fixing it has neither.
     """
 
     problem_id: str
@@ -49,11 +48,13 @@ class Outcome:
     response_tokens: int
     finished: bool
     response: str = ""
-    message: str | None = None
     turn: int = 1
     messages: tuple[LeanMessage, ...] = ()
     generation_s: float | None = None
     lean_s: float | None = None
+    canary: bool = False
+    feedback: str | None = None
+    no_fix: str | None = None
 
     @property
     def success(self) -> bool:
@@ -65,29 +66,29 @@ class Outcome:
         """Whether success or failure is known."""
         return bool(self.violations) or self.verdict not in (None, UNVERIFIED)
 
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> "Outcome":
-        """Make an outcome of a JSON object; keys that an outcome does not have are left aside.
+    @property
+    def proof(self) -> bool | None:
+        """Whether Lean proved the statement, whatever the format; None where that is not known."""
+        if not PROOF_CHECKS.isdisjoint(self.violations):
+            return False
+        if self.verdict is None:
+            # Refused before Lean, or no Lean code at all.
+            return False if self.violations else None
+        return None if self.verdict == UNVERIFIED else self.verdict == PROVED
 
-        Raises:
-            ValueError: a key is missing.
-        """
-        known = {each.name for each in fields(cls)}
-        values = {name: value for name, value in record.items() if name in known}
-        missing = sorted(known - values.keys() - {"response", "message", "turn", "messages", "generation_s", "lean_s"})
-        if missing:
-            raise ValueError(f"a sample record lacks {', '.join(missing)}")
-        values["violations"] = tuple(values["violations"])
-        values["messages"] = tuple(LeanMessage(**message) for message in values.get("messages", ()))
-        return cls(**values)
+    @property
+    def message(self) -> str | None:
+        """The text of Lean's first error, if there is one."""
+        return next((message.text for message in self.messages if message.severity == "error"), None)
 
 
 @dataclass(frozen=True)
 class ProblemResult:
     """All samples of one problem.
 
-    ``n`` counts the samples whose success is known, ``c`` the successes, ``proofs`` those that Lean proved, in whatever
-    format, and ``unverified`` those that n lacks; all of first attempts. ``fixes`` holds the fix turn by its sample.
+    ``n`` counts the first attempts whose success is known, ``c`` the successes, ``proofs`` those that Lean proved, in
+    whatever format, and ``unverified`` those that n lacks. ``outcomes`` are the first attempts; ``fixes`` holds the
+    corrections by the index of their first attempt. A problem of the prompt set that was never asked has n = 0.
     """
 
     problem_id: str
@@ -101,8 +102,8 @@ class ProblemResult:
     fixes: dict[int, Outcome] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, outcomes: Sequence[Outcome]) -> "ProblemResult":
-        """Count the samples of one problem (at least one)."""
+    def of(cls, outcomes: Sequence[Outcome], fixes: Iterable[Outcome] = ()) -> "ProblemResult":
+        """Count the first attempts of one problem (at least one)."""
         first = outcomes[0]
         judged = [outcome for outcome in outcomes if outcome.judged]
         return cls(
@@ -111,67 +112,71 @@ class ProblemResult:
             level=first.level,
             n=len(judged),
             c=sum(outcome.success for outcome in judged),
-            proofs=sum(outcome.verdict == PROVED for outcome in outcomes),
+            proofs=sum(outcome.proof is True for outcome in outcomes),
             unverified=len(outcomes) - len(judged),
             outcomes=tuple(outcomes),
+            fixes={fix.sample: fix for fix in fixes},
         )
+
+    @classmethod
+    def without_samples(cls, problem_id: str, family: str, level: int) -> "ProblemResult":
+        """A problem of the prompt set about which nothing is known."""
+        return cls(problem_id, family, level, 0, 0, 0, 0)
 
     @property
     def solved(self) -> bool:
-        """Whether any sample succeeded."""
+        """Whether any first attempt succeeded."""
         return self.c > 0
+
+    @property
+    def solved_with_fixes(self) -> bool:
+        """Whether any first attempt or fix turn succeeded."""
+        return self.solved or any(fix.success for fix in self.fixes.values())
+
+    @cached_property
+    def proof_counts(self) -> tuple[int, int]:
+        """(n, c) with the format ignored: first attempts of which it is known whether Lean proved them, and those it did."""
+        return sum(outcome.proof is not None for outcome in self.outcomes), self.proofs
+
+    @cached_property
+    def fixed_counts(self) -> tuple[int, int] | None:
+        """(n, c) of attempts with their fix turn; None where some first attempt was not under the error-fixing protocol.
+
+        An attempt succeeds when its first answer or its fix does. Where the first failed and its fix turn is missing or
+        unverified, success is unknown and the attempt leaves n.
+        """
+        n = c = 0
+        for outcome in self.outcomes:
+            if outcome.feedback is None and outcome.no_fix is None:
+                return None
+            fix = self.fixes.get(outcome.sample) if outcome.feedback is not None else None
+            known = fix is not None and fix.judged if outcome.feedback is not None else outcome.judged
+            n += known
+            c += outcome.success or (fix is not None and fix.success)
+        return n, c
 
 
 def group_by_problem(outcomes: Iterable[Outcome]) -> list[ProblemResult]:
     """Return the problems in the order of their first sample; a sample that was recorded twice counts once, the later.
 
+    Canaries are left out. A fix turn whose first attempt is not there is left out too.
+
     Raises:
         ValueError: one problem has samples of two families or levels.
     """
-    by_problem: dict[str, dict[int, Outcome]] = {}
+    by_problem: dict[str, tuple[dict[int, Outcome], dict[int, Outcome]]] = {}
+    kinds: dict[str, tuple[str, int]] = {}
     for outcome in outcomes:
-        samples = by_problem.setdefault(outcome.problem_id, {})
-        samples[outcome.sample] = outcome
-        first = next(iter(samples.values()))
-        if (first.family, first.level) != (outcome.family, outcome.level):
+        if outcome.canary:
+            continue
+        if kinds.setdefault(outcome.problem_id, (outcome.family, outcome.level)) != (outcome.family, outcome.level):
             raise ValueError(f"problem {outcome.problem_id} is recorded under two families or levels")
-    return [ProblemResult.of([samples[index] for index in sorted(samples)]) for samples in by_problem.values()]
-
-
-def write_outcomes(path: str | os.PathLike[str], outcomes: Iterable[Outcome]) -> Path:
-    """Write the records in one step, compressed where the name ends in ``.gz``.
-
-    Raises:
-        InfrastructureError: the file cannot be written.
-    """
-    content = "".join(to_json(asdict(outcome)) + "\n" for outcome in outcomes).encode("utf-8", errors="surrogatepass")
-    if Path(path).suffix == ".gz":
-        # Without a time stamp the same records give the same bytes.
-        content = gzip.compress(content, compresslevel=6, mtime=0)
-    return write_bytes(path, content)
-
-
-def append_outcomes(path: str | os.PathLike[str], outcomes: Iterable[Outcome]) -> None:
-    """Append records to a plain ``samples.jsonl`` and sync it, so that a killed evaluation goes on where it stood."""
-    JsonLines(path).append(asdict(outcome) for outcome in outcomes)
-
-
-def read_outcomes(path: str | os.PathLike[str]) -> list[Outcome]:
-    """Read records; a last line that a kill tore is dropped.
-
-    Raises:
-        InfrastructureError: the file is missing or damaged, or a record lacks a key.
-    """
-    path = Path(path)
-    if not path.exists():
-        raise InfrastructureError(f"{path} does not exist: the evaluation that writes it has not run")
-    try:
-        rows = _read_compressed(path) if path.suffix == ".gz" else JsonLines(path).read()
-        return [Outcome.from_record(row) for row in rows]
-    except (ValueError, EOFError, OSError) as error:
-        raise InfrastructureError(f"{path} is damaged: {error}. Remove it and run the evaluation again.") from error
-
-
-def _read_compressed(path: Path) -> list[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8", errors="surrogatepass") as file:
-        return [json.loads(line) for line in file if line.strip()]
+        turns = by_problem.setdefault(outcome.problem_id, ({}, {}))
+        turns[outcome.turn - 1][outcome.sample] = outcome
+    return [
+        ProblemResult.of(
+            [first[index] for index in sorted(first)], [fixes[index] for index in sorted(fixes) if index in first]
+        )
+        for first, fixes in by_problem.values()
+        if first
+    ]

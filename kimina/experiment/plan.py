@@ -127,6 +127,11 @@ def planned_stages(tree: Mapping[str, Any]) -> dict[str, str]:
     asked = tree["stage"]["name"]
     order = list(STAGES)
     names = order[: order.index(asked) + 1] if asked in order else order
+    evaluation = tree["evaluation"]
+    if asked == "eval" and evaluation["model"] is not None:
+        # One model by itself; the one that RL starts from may have to be made.
+        needed = {"eval"} | ({"data"} if evaluation["prompts"] is None else set())
+        names = [name for name in names if name in needed | ({"data", "sft"} if evaluation["model"] == "start" else set())]
     if not tree["sft"]["enabled"]:
         names = [name for name in names if name != "sft"]
     stages = {name: STAGES[name] for name in names}
@@ -197,10 +202,17 @@ def _step_cost(tree: Mapping[str, Any], batch: BatchArithmetic) -> StepCost:
 def _evaluation(tree: Mapping[str, Any]) -> dict[str, Any]:
     evaluation = tree["evaluation"]
     problems = tree["recipe"][f"{evaluation['split']}_count"]
+    split = f"split {evaluation['split']}"
+    if evaluation["prompts"] is not None:
+        from kimina.experiment.evaluation_inputs import read_prompts
+
+        problems, split = len(read_prompts(evaluation["prompts"])), evaluation["prompts"]
     return {
         "name": evaluation["name"],
-        "split": evaluation["split"],
+        "split": split,
         "problems": problems,
+        "canaries": evaluation["canaries"],
+        "fix_turns_at_most": problems * evaluation["samples"] * evaluation["fix_turns"],
         "samples": evaluation["samples"],
         "responses": problems * evaluation["samples"],
         "response_tokens_at_most": problems * evaluation["samples"] * evaluation["max_new_tokens"],

@@ -95,12 +95,14 @@ def _cost_rows(plan: Plan) -> list[tuple[str, str]]:
 def _evaluation_rows(plan: Plan) -> list[tuple[str, str]]:
     evaluation = plan.evaluation
     return [
-        ("problems", f"{evaluation['problems']:,} ({evaluation['name']}, split {evaluation['split']})"),
+        ("problems", f"{evaluation['problems']:,} ({evaluation['name']}, {evaluation['split']})"),
         (
             "responses",
             f"{evaluation['problems']:,} x {evaluation['samples']} = {evaluation['responses']:,} for each model, "
             f"at most {evaluation['response_tokens_at_most']:,} tokens",
         ),
+        ("fix turns, at most", f"{evaluation['fix_turns_at_most']:,}"),
+        ("canaries", f"{evaluation['canaries']} false statements, asked along"),
         ("verification", seconds_text(evaluation["verification_seconds"])),
         ("reported", ", ".join(f"pass@{k}" for k in evaluation["ks"])),
     ]

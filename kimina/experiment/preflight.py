@@ -194,6 +194,41 @@ def _check_evaluation(tree: Mapping[str, Any], words: Sequence[str]) -> None:
             f"{evaluation['samples']} answers a problem.",
             type_line=_with(words, "evaluation.samples", max(too_large)),
         )
+    if evaluation["model"] is not None:
+        _check_evaluated_model(tree, words)
+    if evaluation["prompts"] is not None:
+        path = Path(evaluation["prompts"]).expanduser()
+        if path.suffix not in (".parquet", ".jsonl"):
+            found = sorted(str(file) for suffix in ("parquet", "jsonl") for file in path.glob(f"*.{suffix}"))
+            raise complaint(
+                f"evaluation.prompts={evaluation['prompts']}: a prompt set is a .parquet file of stage=data or a .jsonl file.",
+                exists=found,
+                type_line=_with(words, "evaluation.prompts", found[0] if found else "problems.jsonl"),
+            )
+        if not path.is_file():
+            raise complaint(
+                f"evaluation.prompts={evaluation['prompts']}: there is no such file (looked for {Path.cwd() / path})."
+            )
+
+
+def _check_evaluated_model(tree: Mapping[str, Any], words: Sequence[str]) -> None:
+    """Check that the model that is named exists, as far as that can be seen here, and that the stage asks for it."""
+    from kimina.experiment.evaluation_inputs import START, is_hub_name
+
+    model, stage = tree["evaluation"]["model"], tree["stage"]["name"]
+    if stage in ("all", "table"):
+        raise complaint(
+            f"evaluation.model={model} with stage={stage}: a named model is evaluated by itself, and the table compares the "
+            "experiment's models before and after RL.",
+            type_line=_with(words, "stage", "eval"),
+        )
+    if model != START and not Path(model).expanduser().exists() and not is_hub_name(model):
+        raise complaint(
+            f"evaluation.model={model}: there is no such folder (looked for {Path.cwd() / Path(model).expanduser()}), and "
+            "names on the hub are OWNER/NAME.",
+            exists=sorted(str(path) for path in Path(tree["output_dir"]).expanduser().glob("rl/*")),
+            type_line=_with(words, "evaluation.model", START),
+        )
 
 
 def _check_table(tree: Mapping[str, Any], words: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 verl's other keys take the type of verl's own default (:class:`kimina.experiment.rules.Like`). Keys are dotted paths.
 """
 
+from kimina.evaluation.canaries import CANARIES
 from kimina.experiment.options import option_names
 from kimina.experiment.rules import Anything, Choice, Flag, Items, Number, Rule, Text
 
@@ -171,6 +172,14 @@ def _ours() -> dict[str, Rule]:
         "evaluation.top_p": _PROBABILITY,
         "evaluation.max_new_tokens": _count(192),
         "evaluation.batch_size": _count(128),
+        "evaluation.model": Text("start", nullable=True, described="a folder, a hub name or start"),
+        "evaluation.prompts": Text("problems.jsonl", nullable=True, described="a file"),
+        "evaluation.verify_rejected": Flag(True),
+        "evaluation.max_unverified_share": Number(0.01, least=0, most=1),
+        "evaluation.canaries": _count(4, least=0, most=len(CANARIES)),
+        "evaluation.fix_turns": _count(1, least=0, most=1),
+        "evaluation.fix_history": Choice(("code_only", "with_think")),
+        "evaluation.fix_feedback_tokens": _count(1000),
         # The settings of each check are judged by kimina.reward; here only what stands around them.
         "reward.profile": Choice(tuple(option_names("reward"))),
         "reward.verify_rejected": Flag(False),

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 
-from kimina.errors import UserError
+from kimina.errors import InfrastructureError, UserError
 
 
 def checkpoint_folder(model_path: str | Path) -> Path:
@@ -19,8 +19,15 @@ def checkpoint_folder(model_path: str | Path) -> Path:
     if folder.is_absolute() or str(model_path).count("/") != 1:
         raise UserError(f"there is no model folder {str(model_path)!r}")
     from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError
 
-    return Path(snapshot_download(str(model_path), allow_patterns=["*.json", "*.safetensors", "*.txt"]))
+    try:
+        patterns = ["*.json", "*.safetensors", "*.txt", "*.jinja"]
+        return Path(snapshot_download(str(model_path), allow_patterns=patterns))
+    except RepositoryNotFoundError as error:
+        raise UserError(f"the hub has no model {str(model_path)!r}, or it is not open to you") from error
+    except (HfHubHTTPError, OSError) as error:
+        raise InfrastructureError(f"the model {str(model_path)!r} could not be downloaded: {error}") from error
 
 
 def read_config(model_path: str | Path) -> dict[str, Any]:

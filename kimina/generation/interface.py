@@ -31,6 +31,7 @@ class Generator(Protocol):
         temperature: float = 1.0,
         top_p: float = 1.0,
         seed: int = 0,
+        seeds: Sequence[int] | None = None,
         on_progress: Callable[[int, int], None] | None = None,
         on_result: Callable[[int, list[Completion]], None] | None = None,
     ) -> list[list[Completion]]:
@@ -43,6 +44,8 @@ class Generator(Protocol):
             temperature: 0 is greedy decoding.
             top_p: nucleus mass in (0, 1].
             seed: the same seed gives the same samples, whatever the number of worker processes.
+            seeds: one seed a prompt, in place of those that are drawn from ``seed`` and the prompt's position
+                (`prompt_seeds`): what a prompt's samples are then doesn't depend on the other prompts.
             on_progress: called with (finished samples, all samples).
             on_result: called once a prompt, in order of completion, with the prompt's index and its samples.
 

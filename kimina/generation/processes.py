@@ -17,6 +17,7 @@ import kimina
 from kimina.errors import InfrastructureError
 from kimina.generation.interface import Completion
 from kimina.generation.qwen3_cpu import Gathering, Piece, Qwen3Generator, check_request, decode_pieces, plan_batches
+from kimina.generation.sampling import prompt_seeds
 
 
 class ProcessGenerator:
@@ -40,6 +41,7 @@ class ProcessGenerator:
         temperature: float = 1.0,
         top_p: float = 1.0,
         seed: int = 0,
+        seeds: Sequence[int] | None = None,
         on_progress: Callable[[int, int], None] | None = None,
         on_result: Callable[[int, list[Completion]], None] | None = None,
     ) -> list[list[Completion]]:
@@ -50,8 +52,8 @@ class ProcessGenerator:
         """
         check_request(prompts, n, max_new_tokens, temperature, top_p)
         gathering = Gathering(len(prompts), n, on_progress, on_result)
-        options = {"max_new_tokens": max_new_tokens, "temperature": temperature, "top_p": top_p, "seed": seed}
-        batches = plan_batches(prompts, n, self.batch_rows)
+        options = {"max_new_tokens": max_new_tokens, "temperature": temperature, "top_p": top_p}
+        batches = plan_batches(prompts, n, self.batch_rows, prompt_seeds(len(prompts), seed, seeds))
         running: dict[Connection, list[Piece]] = {}
         try:
             idle = list(self._workers)

@@ -11,20 +11,23 @@ from kimina.generation.checkpoint import read_config, read_state, stop_tokens
 from kimina.generation.decode import decode
 from kimina.generation.interface import Completion
 from kimina.generation.qwen3 import Qwen3Decoder
-from kimina.generation.sampling import mix_seed, uniform_rows
+from kimina.generation.sampling import prompt_seeds, uniform_rows
 
 
 @dataclass(frozen=True)
 class Piece:
-    """Samples ``first`` to ``last`` (exclusive) of the prompt with number ``index``, which has ``n`` in all."""
+    """Samples ``first`` to ``last`` (exclusive) of the prompt with number ``index``, which has ``n`` in all, and its seed."""
 
     index: int
     first: int
     last: int
     n: int
+    seed: int
 
 
-def plan_batches(prompts: Sequence[Sequence[int]], n: int, batch_rows: int) -> Iterator[list[Piece]]:
+def plan_batches(
+    prompts: Sequence[Sequence[int]], n: int, batch_rows: int, seeds: Sequence[int]
+) -> Iterator[list[Piece]]:
     """Cut prompts × ``n`` samples into batches of at most ``batch_rows``, prompts of similar length together.
 
     The cut depends on the request alone, never on the number of workers, so that results don't either.
@@ -35,7 +38,7 @@ def plan_batches(prompts: Sequence[Sequence[int]], n: int, batch_rows: int) -> I
         first = 0
         while first < n:
             last = min(n, first + room)
-            batch.append(Piece(index, first, last, n))
+            batch.append(Piece(index, first, last, n, seeds[index]))
             room -= last - first
             first = last
             if room == 0:
@@ -53,13 +56,11 @@ def decode_pieces(
     max_new_tokens: int,
     temperature: float,
     top_p: float,
-    seed: int,
     stop_ids: Collection[int],
 ) -> list[list[Completion]]:
     """Decode one batch; ``prompts[i]`` belongs to ``pieces[i]``. Returns the completions of each piece."""
     uniforms = [
-        uniform_rows(mix_seed(seed, piece.index), piece.n, max_new_tokens)[piece.first : piece.last]
-        for piece in pieces
+        uniform_rows(piece.seed, piece.n, max_new_tokens)[piece.first : piece.last] for piece in pieces
     ]
     return decode(
         model,
@@ -137,13 +138,14 @@ class Qwen3Generator:
         temperature: float = 1.0,
         top_p: float = 1.0,
         seed: int = 0,
+        seeds: Sequence[int] | None = None,
         on_progress: Callable[[int, int], None] | None = None,
         on_result: Callable[[int, list[Completion]], None] | None = None,
     ) -> list[list[Completion]]:
         """See ``kimina.generation.interface.Generator.generate``."""
         check_request(prompts, n, max_new_tokens, temperature, top_p)
         gathering = Gathering(len(prompts), n, on_progress, on_result)
-        for pieces in plan_batches(prompts, n, self.batch_rows):
+        for pieces in plan_batches(prompts, n, self.batch_rows, prompt_seeds(len(prompts), seed, seeds)):
             batch = decode_pieces(
                 self.model,
                 [prompts[piece.index] for piece in pieces],
@@ -151,7 +153,6 @@ class Qwen3Generator:
                 max_new_tokens=max_new_tokens,
                 temperature=temperature,
                 top_p=top_p,
-                seed=seed,
                 stop_ids=self.stop_ids,
             )
             gathering.add(pieces, batch)

@@ -7,14 +7,30 @@ vocabulary entry.
 """
 
 import hashlib
+from collections.abc import Sequence
 
 import torch
+
+from kimina.errors import UserError
 
 
 def mix_seed(*parts: int | str) -> int:
     """Return a 63-bit seed that depends on every part and on their order."""
     digest = hashlib.blake2b("\x1f".join(map(str, parts)).encode(), digest_size=8).digest()
     return int.from_bytes(digest, "big") >> 1
+
+
+def prompt_seeds(count: int, seed: int, seeds: Sequence[int] | None = None) -> list[int]:
+    """Return the seed of each of ``count`` prompts: those given, or one drawn from ``seed`` and the prompt's position.
+
+    Raises:
+        UserError: another number of seeds is given.
+    """
+    if seeds is None:
+        return [mix_seed(seed, position) for position in range(count)]
+    if len(seeds) != count:
+        raise UserError(f"{len(seeds)} seeds are given for {count} prompts")
+    return list(seeds)
 
 
 def uniform_rows(seed: int, rows: int, columns: int) -> torch.Tensor:

@@ -8,7 +8,7 @@ import torch
 from kimina.generation.checkpoint import checkpoint_folder
 from kimina.generation.interface import Completion
 from kimina.generation.qwen3_cpu import Gathering, check_request, plan_batches, torch_dtype
-from kimina.generation.sampling import mix_seed
+from kimina.generation.sampling import mix_seed, prompt_seeds
 
 
 class TransformersGenerator:
@@ -34,15 +34,19 @@ class TransformersGenerator:
         temperature: float = 1.0,
         top_p: float = 1.0,
         seed: int = 0,
+        seeds: Sequence[int] | None = None,
         on_progress: Callable[[int, int], None] | None = None,
         on_result: Callable[[int, list[Completion]], None] | None = None,
     ) -> list[list[Completion]]:
         """See ``kimina.generation.interface.Generator.generate``."""
         check_request(prompts, n, max_new_tokens, temperature, top_p)
         gathering = Gathering(len(prompts), n, on_progress, on_result)
-        for number, pieces in enumerate(plan_batches(prompts, n, self.batch_rows)):
+        of_prompts = prompt_seeds(len(prompts), seed, seeds)
+        for number, pieces in enumerate(plan_batches(prompts, n, self.batch_rows, of_prompts)):
+            # transformers has one generator a batch, so samples depend on the batch that they are in.
+            of_batch = mix_seed(seed, number) if seeds is None else mix_seed(*(piece.seed for piece in pieces))
             rows = [prompts[piece.index] for piece in pieces for _ in range(piece.last - piece.first)]
-            flat = self._generate(rows, mix_seed(seed, number), max_new_tokens, temperature, top_p)
+            flat = self._generate(rows, of_batch, max_new_tokens, temperature, top_p)
             batch, start = [], 0
             for piece in pieces:
                 batch.append(flat[start : start + piece.last - piece.first])

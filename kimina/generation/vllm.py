@@ -6,7 +6,7 @@ from kimina.errors import UserError
 from kimina.generation.factory import GenerationSettings
 from kimina.generation.interface import Completion
 from kimina.generation.qwen3_cpu import check_request
-from kimina.generation.sampling import mix_seed
+from kimina.generation.sampling import prompt_seeds
 
 
 class VllmGenerator:
@@ -41,11 +41,13 @@ class VllmGenerator:
         temperature: float = 1.0,
         top_p: float = 1.0,
         seed: int = 0,
+        seeds: Sequence[int] | None = None,
         on_progress: Callable[[int, int], None] | None = None,
         on_result: Callable[[int, list[Completion]], None] | None = None,
     ) -> list[list[Completion]]:
         """See ``kimina.generation.interface.Generator.generate``."""
         check_request(prompts, n, max_new_tokens, temperature, top_p)
+        of_prompts = prompt_seeds(len(prompts), seed, seeds)
         results: list[list[Completion]] = []
         # whole prompts a call: vLLM schedules within it, and results come back between calls
         step = max(1, self.batch_rows // n)
@@ -58,7 +60,7 @@ class VllmGenerator:
                     top_p=top_p,
                     max_tokens=max_new_tokens,
                     logprobs=0,
-                    seed=mix_seed(seed, first + place),
+                    seed=of_prompts[first + place],
                 )
                 for place in range(len(chunk))
             ]

@@ -1,24 +1,15 @@
 import json
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
-from kimina.errors import InfrastructureError
-from kimina.evaluation import (
-    EvalResult,
-    Outcome,
-    ProblemResult,
-    append_outcomes,
-    group_by_problem,
-    pass_curve,
-    read_outcomes,
-    write_outcomes,
-)
+from kimina.evaluation import EvalResult, LeanMessage, Outcome, ProblemResult, group_by_problem, pass_curve
+from kimina.evaluation.records import PROOF_CHECKS
 
 PROOF = Outcome("p1", "conj", 1, 0, "proved", (), 1.0, 80, True, "```lean4\n∧ \ud800\n```")
-ERROR = replace(PROOF, sample=1, verdict="lean_error", reward=0.0, message="unknown identifier")
+ERROR = replace(PROOF, sample=1, verdict="lean_error", reward=0.0, messages=(LeanMessage("error", 2, 4, "unknown identifier"),))
 BROKEN = replace(PROOF, sample=2, verdict=None, violations=("no_lean_block", "too_long"), reward=0.0, finished=False)
 UNVERIFIED = replace(PROOF, sample=3, verdict="unverified", reward=None)
 UGLY_PROOF = replace(PROOF, sample=4, violations=("comment_density",), reward=0.0)
@@ -43,52 +34,6 @@ def test_a_problem_without_any_verified_sample_is_undefined_not_zero():
     assert result.unverified == 1
 
 
-@pytest.mark.parametrize("name", ["samples.jsonl", "samples.jsonl.gz"])
-def test_records_survive_a_round_trip(tmp_path, name):
-    outcomes = [PROOF, ERROR, BROKEN, UNVERIFIED]
-    path = write_outcomes(tmp_path / name, outcomes)
-    assert read_outcomes(path) == outcomes
-    first = path.read_bytes()
-    assert write_outcomes(path, outcomes).read_bytes() == first
-    assert EvalResult.read("x", tmp_path).problems == tuple(group_by_problem(outcomes))
-
-
-def test_the_record_has_the_documented_keys():
-    assert list(asdict(PROOF)) == [
-        "problem_id", "family", "level", "sample", "verdict", "violations", "reward",
-        "response_tokens", "finished", "response", "message",
-        "turn", "messages", "generation_s", "lean_s",
-    ]  # fmt: skip
-
-
-def test_a_killed_evaluation_goes_on_and_counts_no_sample_twice(tmp_path):
-    path = tmp_path / "samples.jsonl"
-    append_outcomes(path, [PROOF, ERROR])
-    with path.open("a") as file:
-        file.write('{"problem_id": "p1", "fam')
-    assert read_outcomes(path) == [PROOF, ERROR]
-    append_outcomes(path, [replace(ERROR, verdict="sorry"), BROKEN])
-    problem = EvalResult.read("x", path).problems[0]
-    assert [outcome.verdict for outcome in problem.outcomes] == ["proved", "sorry", None]
-
-
-def test_a_record_without_a_key_or_a_missing_file_is_named(tmp_path):
-    path = tmp_path / "samples.jsonl"
-    path.write_text(json.dumps({"problem_id": "p1"}) + "\n")
-    with pytest.raises(InfrastructureError, match=r"samples\.jsonl.*family"):
-        read_outcomes(path)
-    with pytest.raises(InfrastructureError, match="does not exist"):
-        read_outcomes(tmp_path / "none.jsonl")
-    damaged = tmp_path / "samples.jsonl.gz"
-    damaged.write_bytes(write_outcomes(tmp_path / "whole.jsonl.gz", [PROOF] * 50).read_bytes()[:40])
-    with pytest.raises(InfrastructureError, match="damaged"):
-        read_outcomes(damaged)
-
-
-def test_keys_from_later_versions_are_left_aside():
-    assert Outcome.from_record({**asdict(PROOF), "speed": 1}) == PROOF
-
-
 def test_one_problem_under_two_families_is_refused():
     with pytest.raises(ValueError, match="p1"):
         group_by_problem([PROOF, replace(ERROR, family="disj")])
@@ -105,9 +50,16 @@ def test_summary_by_hand():
     assert summary["pass_at_k"]["8"] == {"value": None, "low": None, "high": None, "n": 0, "interval": None}
     assert summary["mean_response_tokens"]["all"] == pytest.approx((406 + 650 + 10) / 9)
     assert summary["mean_response_tokens"]["solved"] == pytest.approx((406 + 50) / 5)
+    assert summary["mean_response_tokens"]["wrong"] == pytest.approx(610 / 4)
+    assert summary["mean_response_tokens"]["truncated"] == 10
+    assert summary["pass_at_every_k"][:2] == [pytest.approx(0.6), pytest.approx((1 + 0.4) / 2)]
+    assert len(summary["pass_at_every_k"]) == 5
+    assert summary["best_at_k"]["4"]["value"] == pytest.approx((1 + 1 - 0.8**4) / 2)
+    assert summary["best_at_k"]["8"]["value"] is None
+    assert summary["error_fixing"] is None
     assert summary["violations"] == {"no_lean_block": 1, "too_long": 1}
     assert summary["verdicts"] == {"proved": 5, "lean_error": 3, "not_checked": 1}
-    assert summary["unfinished_samples"] == 1
+    assert (summary["truncated_samples"], summary["truncated_share"]) == (1, pytest.approx(1 / 9))
     assert summary["by_family"]["iff"]["problems"] == 1
     assert summary["by_level"]["5"]["pass_at_k"]["1"]["value"] == pytest.approx(0.2)
     json.dumps(summary, allow_nan=False)
@@ -124,7 +76,93 @@ def test_a_curve_rests_on_the_same_problems_throughout():
 def test_the_package_is_light_to_import():
     code = (
         "import sys, kimina.evaluation\n"
-        "print([m for m in ('torch', 'numpy', 'scipy', 'verl', 'ray', 'transformers') if m in sys.modules])"
+        "print([m for m in ('torch', 'numpy', 'scipy', 'verl', 'ray', 'transformers', 'duckdb', 'pyarrow') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_format_is_ignored_but_not_what_was_asked():
+    """A proof of another statement is none, and what Lean could not judge is unknown."""
+    changed = replace(PROOF, sample=5, violations=("statement_changed",), reward=0.0)
+    lost = replace(BROKEN, sample=6, verdict="unverified")
+    assert [o.proof for o in (PROOF, ERROR, BROKEN, UNVERIFIED, UGLY_PROOF, changed, lost)] == [
+        True, False, False, None, True, False, None,
+    ]  # fmt: skip
+    result = EvalResult.of("x", [PROOF, ERROR, BROKEN, UNVERIFIED, UGLY_PROOF, changed, lost])
+    assert result.proof_rate().value == pytest.approx(2 / 5)
+    assert result.pass_at_k(1).value == pytest.approx(1 / 6)
+    assert result.proved_at_k(4).value == 1.0 and result.proved_at_k(6).value is None
+
+
+def test_the_checks_that_decide_about_a_proof_are_those_of_the_reward():
+    from kimina.reward.scorer import PROOF_CHECKS as OF_REWARD
+
+    assert set(OF_REWARD) == PROOF_CHECKS
+
+
+def test_the_prompt_set_fixes_the_denominator():
+    asked = [("p1", "conj", 1), ("p2", "disj", 2), ("p3", "disj", 2)]
+    lost = replace(UNVERIFIED, problem_id="p2", family="disj", level=2)
+    result = EvalResult.of("x", [lost, PROOF, ERROR], asked)
+    assert [(p.problem_id, p.n) for p in result.problems] == [("p1", 2), ("p2", 0), ("p3", 0)]
+    summary = result.summary((1,))
+    assert (summary["problems"], summary["problems_without_samples"], summary["problems_without_verdict"]) == (3, 1, 2)
+    assert summary["pass_at_k"]["1"]["n"] == 1
+    assert summary["unverified_share"] == pytest.approx(1 / 3)
+    assert result.families() == ["conj", "disj"] and summary["by_family"]["disj"]["problems"] == 2
+    with pytest.raises(ValueError, match="p1"):
+        EvalResult.of("x", [PROOF], asked[1:])
+    with pytest.raises(ValueError, match="p1"):
+        EvalResult.of("x", [PROOF], [("p1", "disj", 1)])
+
+
+def test_error_fixing_by_hand():
+    solved = replace(PROOF, no_fix="solved")
+    failed = [replace(ERROR, sample=i, feedback="# Error 1") for i in (1, 2, 3)]
+    none = replace(BROKEN, sample=4, no_fix="no_lean_code")
+    fixed = replace(PROOF, sample=1, turn=2, response_tokens=40)
+    still_wrong = replace(ERROR, sample=2, turn=2, response_tokens=60)
+    result = EvalResult.of("x", [solved, *failed, none, fixed, still_wrong])
+    problem = result.problems[0]
+    assert (problem.n, problem.c, problem.fixes) == (5, 1, {1: fixed, 2: still_wrong})
+    # The fix of sample 3 is missing: nobody knows what it would have been.
+    assert problem.fixed_counts == (4, 2)
+    assert result.pass_at_k_fixed(1).value == 0.5
+    assert result.pass_at_k_fixed(5).value is None
+    assert result.fix_generations(2) == pytest.approx(2 * 7 / 5)
+    assert result.fix_generations(6) is None
+    assert problem.solved_with_fixes
+    summary = result.summary((1, 2))["error_fixing"]
+    assert (summary["fix_turns"], summary["fixed"], summary["not_made"], summary["unverified"]) == (2, 1, 1, 0)
+    assert summary["no_fix_turn"] == {"no_lean_code": 1, "solved": 1}
+    assert summary["mean_response_tokens"] == 50
+    assert summary["equal_budget"]["2"]["with_fix"]["value"] == 0.5
+    assert summary["equal_budget"]["2"]["without_fix"]["value"] == pytest.approx(0.4)
+    assert summary["pass_at_k_fixed"]["2"]["generations_at_most"] == 4
+    # An unverified fix says nothing, in either direction.
+    lost = replace(still_wrong, sample=3, verdict="unverified")
+    assert EvalResult.of("x", [solved, *failed, none, fixed, still_wrong, lost]).problems[0].fixed_counts == (4, 2)
+
+
+def test_without_the_protocol_a_rate_with_fixes_is_undefined():
+    result = EvalResult.of("x", [PROOF, ERROR])
+    assert result.pass_at_k_fixed(1).value is None and result.fix_generations(1) is None
+    everything_solved = EvalResult.of("x", [replace(PROOF, no_fix="solved")])
+    assert everything_solved.pass_at_k_fixed(1).value == 1.0 and everything_solved.fix_generations(1) == 1.0
+
+
+def test_canaries_are_in_no_denominator():
+    canary = replace(ERROR, problem_id="canary", canary=True)
+    assert group_by_problem([canary, PROOF]) == group_by_problem([PROOF])
+
+
+def test_a_fix_turn_without_its_first_attempt_counts_nowhere():
+    assert group_by_problem([replace(PROOF, turn=2), ERROR])[0].fixes == {}
+    assert group_by_problem([replace(PROOF, turn=2)]) == []
+
+
+def test_the_message_is_the_first_error():
+    messages = (LeanMessage("warning", 1, 0, "unused"), LeanMessage("error", 3, 2, "first"), LeanMessage("error", 1, 0, "second"))
+    assert replace(ERROR, messages=messages).message == "first"
+    assert PROOF.message is None

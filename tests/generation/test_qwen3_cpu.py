@@ -11,7 +11,7 @@ from kimina.generation.checkpoint import read_config
 from kimina.generation.decode import decode
 from kimina.generation.qwen3 import is_supported
 from kimina.generation.qwen3_cpu import Qwen3Generator, plan_batches
-from kimina.generation.sampling import choose_tokens, uniform_rows
+from kimina.generation.sampling import choose_tokens, mix_seed, uniform_rows
 
 
 def random_prompts(count, longest=14, seed=0):
@@ -137,12 +137,12 @@ def test_batches_cover_every_sample_once(rows):
     prompts = random_prompts(6)
     covered = [
         (piece.index, sample)
-        for batch in plan_batches(prompts, 5, rows)
+        for batch in plan_batches(prompts, 5, rows, range(len(prompts)))
         for piece in batch
         for sample in range(piece.first, piece.last)
     ]
     assert sorted(covered) == [(index, sample) for index in range(6) for sample in range(5)]
-    sizes = [sum(piece.last - piece.first for piece in batch) for batch in plan_batches(prompts, 5, rows)]
+    sizes = [sum(piece.last - piece.first for piece in batch) for batch in plan_batches(prompts, 5, rows, range(len(prompts)))]
     assert max(sizes) <= rows
 
 
@@ -167,3 +167,17 @@ def test_impossible_requests_and_settings_are_explained(tiny_qwen3, tmp_path):
         make_generator({}, tmp_path / "missing")
     with pytest.raises(UserError, match="cpu, vllm"):
         make_generator({"engine": "sglang"}, folder)
+
+
+def test_with_a_seed_of_its_own_a_prompt_draws_the_same_samples_alone(tiny_qwen3):
+    _, folder = tiny_qwen3
+    generator = make_generator({}, folder)
+    prompts, seeds = [[5, 6, 7], [8], [9, 10]], [11, 12, 13]
+    together = generator.generate(prompts, 3, max_new_tokens=20, seeds=seeds)
+    for prompt, seed, samples in zip(prompts, seeds, together, strict=True):
+        [alone] = generator.generate([prompt], 3, max_new_tokens=20, seed=99, seeds=[seed])
+        assert [s.token_ids for s in alone] == [s.token_ids for s in samples]
+    drawn = generator.generate(prompts, 3, max_new_tokens=20, seed=4)
+    assert drawn == generator.generate(prompts, 3, max_new_tokens=20, seeds=[mix_seed(4, i) for i in range(3)])
+    with pytest.raises(UserError, match="2 seeds"):
+        generator.generate(prompts, 3, max_new_tokens=20, seeds=[1, 2])

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from kimina.evaluation import EvalResult, Outcome
+from kimina.evaluation import EvalResult, LeanMessage, Outcome
 from kimina.tables import compare
 
 HOSTILE = '</pre><script>alert("x")</script><img src="https://evil.invalid/x.png" onerror=alert(1)> & {{x}} \u202e'
@@ -27,7 +27,7 @@ def outcomes(rates, samples, seed, tokens=100):
                     response_tokens=tokens + sample,
                     finished=True,
                     response=f"<think>\n{name} {HOSTILE}\n</think>\n```lean4\ntheorem {name} : True := by\n  trivial\n```",
-                    message=None if solved or broken else f"unsolved goals\n⊢ False {HOSTILE}",
+                    messages=() if solved or broken else (LeanMessage("error", 1, 0, f"unsolved goals\n⊢ False {HOSTILE}"),),
                 )
             )
     return result

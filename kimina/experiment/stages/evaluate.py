@@ -1,197 +1,421 @@
-"""The eval stage: samples of a model on a held-out split, judged as in training.
+"""The eval stage: samples of a model on a prompt set, judged as in training.
 
-Generation and verification overlap: while the next answers are decoded, a thread judges those that are finished.
-Finished problems are on disk, so an interrupted evaluation goes on with the next portion.
+Generation and verification overlap. What was judged is on disk within seconds (``kimina.evaluation.store``), and every
+sample has a seed of its own, so an interrupted evaluation goes on with what is missing and ends as it would have.
+Canaries come first: statements that are known to be false, none of which may be proved. With ``evaluation.fix_turns=1``
+every failed first attempt gets one more turn with feedback (``kimina.evaluation.fix_turn``).
 """
 
-import queue
-import threading
-from collections.abc import Sequence
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kimina.data.prompts import read_rows
-from kimina.errors import InfrastructureError
-from kimina.evaluation import EvalResult, Outcome, append_outcomes, read_outcomes
+from kimina.data.prompts import prompt_messages, read_rows, write_rows
+from kimina.data.sources import digest_of_files
+from kimina.durable import read_json, write_json
+from kimina.errors import InfrastructureError, LimitError, UserError
+from kimina.evaluation import EvalResult, Outcome, read_outcomes
+from kimina.evaluation.canaries import CANARIES
+from kimina.evaluation.records import UNVERIFIED
+from kimina.evaluation.result import PROMPTS
+from kimina.evaluation.store import SAMPLES
 from kimina.experiment.artifact import Artifact
 from kimina.experiment.environment import usable_cores
-from kimina.experiment.progress import StageProgress
+from kimina.experiment.evaluation_inputs import digest_of_model, named_model, read_prompts
+from kimina.experiment.machine import check_verifier
 from kimina.experiment.stages.run_context import RunContext
-from kimina.generation import Completion, make_generator
-from kimina.lean.statement import Statement
-from kimina.lean.verdict import CheckRequest, CheckResult
-from kimina.lean.verifier import Verifier, make_verifier
-from kimina.reward.scorer import FormatReport, Scorer, reward_value
-from kimina.reward.settings import RewardSettings
+from kimina.experiment.stages.sample_judge import (
+    Answer,
+    AnswerJudge,
+    ChatTokenizer,
+    Judging,
+    Problem,
+    judging_threads,
+    refuse_proved_canaries,
+)
+from kimina.generation import Completion, Generator, make_generator
+from kimina.lean.verifier import make_verifier
 
-SAMPLES = "samples.jsonl"
-# Problems decoded with one seed. A fixed number, so that an evaluation that was interrupted draws the same samples.
+# What the records in the folder were made with; a later command may only go on with the same.
+CONDITIONS = "conditions.json"
+# Problems that are decoded together. A fixed number, so that an evaluation that was interrupted draws the same samples.
 PORTION = 61
 MOST_PROCESSES = 8
+# Fix turns come one by one; so many are judged in one group.
+FIX_GROUP = 32
 
 
 def make_before(context: RunContext, artifact: Artifact) -> None:
     """Evaluate the model that RL starts from."""
-    _evaluate(context, artifact, context.start_model, "eval: before RL")
+    evaluate(context, artifact, context.start_model, "eval: before RL")
 
 
 def make_after(context: RunContext, artifact: Artifact) -> None:
     """Evaluate the model that RL made."""
-    _evaluate(context, artifact, context.graph.rl.file("hf"), "eval: after RL")
+    evaluate(context, artifact, context.graph.rl.file("hf"), "eval: after RL")
 
 
-def _evaluate(context: RunContext, artifact: Artifact, model: Path | str, title: str) -> None:
+def make_asked(context: RunContext, artifact: Artifact) -> None:
+    """Evaluate the model that ``evaluation.model`` names."""
+    named = context.resolved["evaluation"]["model"]
+    evaluate(context, artifact, named_model(named).path, f"eval: {named}")
+
+
+def evaluate(context: RunContext, artifact: Artifact, model: Path | str, title: str) -> None:
+    """Ask ``model`` the prompt set of the configuration and leave records and summary in ``artifact``.
+
+    Raises:
+        UserError: model or prompts can't be used, or the folder's records were made under other conditions.
+        InfrastructureError: the verifier is out of order, or a known-false statement was proved.
+        LimitError: more answers than ``evaluation.max_unverified_share`` have no verdict; everything is written.
+    """
     settings = context.resolved["evaluation"]
-    rows = read_rows(context.prompt_file(settings["split"]))
-    path = artifact.file(SAMPLES)
-    finished = _finished_problems(path, settings["samples"])
-    portions = [
-        (index, rows[start : start + PORTION])
-        for index, start in enumerate(range(0, len(rows), PORTION))
-    ]
-    todo = [
-        (index, portion)
-        for index, portion in portions
-        if not all(row["extra_info"]["problem_id"] in finished for row in portion)
-    ]
-    on_gpu = context.resolved["rollout"]["name"] == "vllm"
-    on_cpu = {"engine": "cpu", "processes": min(usable_cores(), MOST_PROCESSES)}
-    on_cpu["batch_rows"] = settings["batch_size"]
-    engine = {"engine": "vllm", "dtype": "bfloat16"} if on_gpu else on_cpu
-    with (
-        context.progress.stage(title, len(rows) * settings["samples"], "samples") as shown,
-        make_verifier(context.resolved["verifier"]) as verifier,
-    ):
-        artifact.update(lean={"version": verifier.lean_version, "header": verifier.header})
-        shown.resume_at((len(rows) - sum(len(portion) for _, portion in todo)) * settings["samples"])
-        if todo:
-            generator = make_generator(engine, model)
-            try:
-                for index, portion in todo:
-                    seed = context.resolved["seed"] * 1000 + index
-                    _sample_portion(context, generator, verifier, model, portion, seed, path, shown)
-            finally:
-                generator.close()
-    artifact.update(result=EvalResult.read(artifact.name, artifact.folder).summary(tuple(settings["ks"])))
+    rows = _prompt_set(context, artifact)
+    check_verifier(context.resolved["verifier"])
+    with make_verifier(context.resolved["verifier"]) as verifier:
+        tokenizer, conditions = _model_facts(model)
+        conditions |= {
+            "lean_version": verifier.lean_version,
+            "lean_header": verifier.header,
+            "prompt_set": digest_of_files([artifact.file(PROMPTS)]),
+        }
+        _check_conditions(artifact, conditions)
+        problems = _problems(rows, context.resolved["seed"])
+        artifact.update(
+            lean={"version": verifier.lean_version, "header": verifier.header},
+            prompt_set={"problems": len(rows), "sha256": conditions["prompt_set"]},
+            model={key: conditions[key] for key in ("model_files", "chat_template")} | {"path": str(model)},
+            engine=_engine(context, settings),
+        )
+        canaries = [
+            Problem(f"canary-{canary.name}", "canary", 0, canary.statement,
+                    tuple(prompt_messages(canary.informal, canary.statement)), _seed("canary", context, index), canary=True)
+            for index, canary in enumerate(CANARIES[: settings["canaries"]])
+        ]  # fmt: skip
+        asked = [*canaries, *problems]
+        for problem in asked:
+            _check_prompt_length(problem, tokenizer)
+        with context.progress.stage(title, len(asked) * settings["samples"], "samples") as shown:
+            opens_think = context.resolved["model"]["think_in_prompt"] or tokenizer.opens_think(asked[0].messages)
+            judge = AnswerJudge(context.resolved, tokenizer, verifier, opens_think=opens_think)
+            threads = judging_threads(context.resolved["verifier"], settings["samples"])
+            with Judging(judge, artifact.folder, threads, shown) as judging:
+                work = _Evaluation(context, artifact, model, tokenizer, judge, judging)
+                shown.resume_at(work.recorded_samples)
+                work.run([canaries] if canaries else [], problems)
+        if verifier.lean_version != conditions["lean_version"]:
+            raise InfrastructureError(f"the verifier's Lean became another one meanwhile ({verifier.lean_version})")
+    _report(artifact, settings)
 
 
-def _finished_problems(path: Path, samples: int) -> set[str]:
-    counts: dict[str, set[int]] = {}
-    if path.exists():
-        for outcome in read_outcomes(path):
-            counts.setdefault(outcome.problem_id, set()).add(outcome.sample)
-    return {problem for problem, seen in counts.items() if len(seen) == samples}
+def _report(artifact: Artifact, settings: dict[str, Any]) -> None:
+    """Write the summary into the manifest.
+
+    Raises:
+        InfrastructureError: a known-false statement was proved.
+        LimitError: too many answers have no verdict.
+    """
+    refuse_proved_canaries(read_outcomes(artifact.folder, texts=False), artifact.folder)
+    result = EvalResult.read(artifact.name, artifact.folder, texts=False)
+    artifact.update(result=result.summary(tuple(settings["ks"])))
+    share, limit = result.unverified_share, settings["max_unverified_share"]
+    if share is not None and share > limit:
+        raise LimitError(
+            f"{100 * share:.1f} % of the answers could not be verified, more than evaluation.max_unverified_share={limit:g} "
+            f"allows; they are counted nowhere. Everything is written to {artifact.folder}, and the same command asks about "
+            "them again."
+        )
 
 
-def _sample_portion(
-    context: RunContext,
-    generator: Any,
-    verifier: Verifier,
-    model: Path | str,
-    rows: Sequence[dict],
-    seed: int,
-    path: Path,
-    shown: StageProgress,
-) -> None:
+def _prompt_set(context: RunContext, artifact: Artifact) -> list[dict[str, Any]]:
+    """Return the prompts, and leave them in the folder as they are asked."""
+    named = context.resolved["evaluation"]["prompts"]
+    rows = read_rows(context.prompt_file(context.resolved["evaluation"]["split"])) if named is None else read_prompts(named)
+    if not rows:
+        raise UserError(f"evaluation.split={context.resolved['evaluation']['split']}: this split has no problems.")
+    write_rows([{key: row[key] for key in _COLUMNS} for row in rows], artifact.file(PROMPTS))
+    return rows
+
+
+_COLUMNS = ("data_source", "prompt", "ability", "reward_model", "extra_info")
+
+
+def _model_facts(model: Path | str) -> tuple[ChatTokenizer, dict[str, str]]:
+    """Return the model's tokenizer, and digests of its files and of its chat template.
+
+    Raises:
+        UserError: the model has no chat template.
+    """
     from transformers import AutoTokenizer
 
-    settings = context.resolved["evaluation"]
-    tokenizer = AutoTokenizer.from_pretrained(model)
-    prompts = [
-        tokenizer.apply_chat_template(row["prompt"], add_generation_prompt=True, tokenize=True, return_dict=False)
-        for row in rows
+    from kimina.generation.checkpoint import checkpoint_folder, read_config
+
+    folder = checkpoint_folder(model)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    template = tokenizer.chat_template
+    if not isinstance(template, str):
+        raise UserError(f"the model {model} has no chat template (chat_template.jinja), and prompts here are chats.")
+    context = read_config(model).get("max_position_embeddings")
+    digests = {
+        "model_files": digest_of_model(folder),
+        "chat_template": hashlib.sha256(template.encode("utf-8", errors="surrogatepass")).hexdigest(),
+    }
+    return ChatTokenizer(tokenizer, context), digests
+
+
+def _check_conditions(artifact: Artifact, conditions: dict[str, str]) -> None:
+    """Refuse to go on with records that were made with another Lean, model, template or prompt set."""
+    path = artifact.file(CONDITIONS)
+    names = {
+        "lean_version": "Lean", "lean_header": "the header of the proofs", "model_files": "the model's files",
+        "chat_template": "the chat template", "prompt_set": "the prompt set",
+    }  # fmt: skip
+    if path.exists() and any(artifact.file(SAMPLES).glob("part-*")):
+        before = read_json(path)
+        for key, name in names.items():
+            if before[key] != conditions[key]:
+                shown = f"{before[key]} then, {conditions[key]} now" if key == "lean_version" else "they differ"
+                raise UserError(
+                    f"{artifact.folder} holds records that were made under other conditions ({name}: {shown}); together they "
+                    "would be no one's result.\n"
+                    f"  type: rm -r {artifact.folder}    (to begin anew), or go back to the earlier conditions"
+                )
+    write_json(path, conditions)
+
+
+def _problems(rows: Sequence[dict[str, Any]], seed: int) -> list[Problem]:
+    from kimina.generation.sampling import mix_seed
+
+    return [
+        Problem(
+            id=row["extra_info"]["problem_id"],
+            family=row["extra_info"]["family"],
+            level=row["extra_info"]["level"],
+            statement=row["extra_info"]["statement"],
+            messages=tuple(row["prompt"]),
+            seed=mix_seed(seed * 1000 + index // PORTION, index % PORTION),
+        )
+        for index, row in enumerate(rows)
     ]
-    judge = ResponseJudge(context, tokenizer, verifier)
-    waiting: queue.Queue[tuple[int, list[Completion]] | None] = queue.Queue()
-    failures: list[BaseException] = []
 
-    def judge_all() -> None:
+
+def _seed(purpose: str, context: RunContext, *parts: int | str) -> int:
+    from kimina.generation.sampling import mix_seed
+
+    return mix_seed(purpose, context.resolved["seed"], *parts)
+
+
+def _check_prompt_length(problem: Problem, tokenizer: ChatTokenizer) -> None:
+    if tokenizer.context is not None and (length := len(tokenizer.prompt(problem.messages))) >= tokenizer.context:
+        raise UserError(
+            f"the prompt of {problem.id} has {length} tokens, and the model's context {tokenizer.context}: it can't be asked. "
+            "The prompt set fixes the denominator, so it isn't left out by itself; take it out of the set."
+        )
+
+
+def _engine(context: RunContext, settings: dict[str, Any]) -> dict[str, Any]:
+    if context.resolved["rollout"]["name"] == "vllm":
+        return {"engine": "vllm", "dtype": "bfloat16"}
+    processes = min(usable_cores(), MOST_PROCESSES)
+    return {"engine": "cpu", "processes": processes, "batch_rows": settings["batch_size"]}
+
+
+_Key = tuple[tuple[bool, str], int, int]
+"""A record: its problem's key, sample and turn."""
+
+
+@dataclass
+class _Portion:
+    """Problems that are decoded together, and what becomes of them."""
+
+    problems: list[Problem]
+    futures: list[Future[list[Outcome]]] = field(default_factory=list)
+    first: dict[_Key, Outcome] = field(default_factory=dict)
+
+
+class _Evaluation:
+    """The work of one evaluation: what is missing is generated, what has no verdict is judged again."""
+
+    def __init__(
+        self,
+        context: RunContext,
+        artifact: Artifact,
+        model: Path | str,
+        tokenizer: ChatTokenizer,
+        judge: AnswerJudge,
+        judging: Judging,
+    ) -> None:
+        self._context = context
+        self._settings = context.resolved["evaluation"]
+        self._folder = artifact.folder
+        self._model = model
+        self._tokenizer = tokenizer
+        self._judge = judge
+        self._judging = judging
+        self._generator: Generator | None = None
+        self._engine = _engine(context, self._settings)
+        recorded = read_outcomes(self._folder, texts=False) if artifact.file(SAMPLES).exists() else []
+        refuse_proved_canaries(recorded, self._folder)
+        self._recorded = {_key(outcome) for outcome in recorded}
+
+    @property
+    def recorded_samples(self) -> int:
+        """First attempts that were recorded before."""
+        return sum(turn == 1 for _, _, turn in self._recorded)
+
+    def run(self, apart: Sequence[list[Problem]], problems: Sequence[Problem]) -> None:
+        """Ask everything. ``apart`` are portions of their own, which are judged before anything else is asked."""
         try:
-            while (item := waiting.get()) is not None:
-                index, completions = item
-                append_outcomes(path, judge.outcomes(rows[index]["extra_info"], completions))
-                shown.advance(len(completions))
-        except BaseException as error:
-            failures.append(error)
+            for group in apart:
+                self._fix(self._attempt(group))
+            waiting: _Portion | None = None
+            for start in range(0, len(problems), PORTION):
+                portion = self._attempt(list(problems[start : start + PORTION]))
+                # The fix turns of a portion follow when the next one's first attempts are generated: until then Lean
+                # has judged it.
+                if waiting is not None:
+                    self._fix(waiting)
+                waiting = portion
+            if waiting is not None:
+                self._fix(waiting)
+        finally:
+            if self._generator is not None:
+                self._generator.close()
 
-    thread = threading.Thread(target=judge_all, name="judge", daemon=True)
-    thread.start()
+    def _attempt(self, problems: list[Problem]) -> _Portion:
+        """Generate the first attempts that are missing and hand them to Lean."""
+        portion = _Portion(problems)
+        wanted = range(self._settings["samples"])
+        missing = {
+            problem.key: [sample for sample in wanted if (problem.key, sample, 1) not in self._recorded] for problem in problems
+        }
+        self._take_recorded(portion)
+        unfinished = [problem for problem in problems if missing[problem.key]]
+        if unfinished:
+            # Rounding depends on what is decoded together; on CPUs the whole portion is, so that samples are the same to
+            # the last bit. vLLM schedules as it likes.
+            asked = unfinished if self._engine["engine"] == "vllm" else problems
+            clock = _Clock()
 
-    def on_result(index: int, completions: list[Completion]) -> None:
-        if failures:
-            raise failures[0]
-        waiting.put((index, completions))
+            def on_result(index: int, completions: list[Completion]) -> None:
+                self._judging.check()
+                problem = asked[index]
+                seconds = clock.share(completions)
+                answers = [
+                    self._answer(problem, sample, 1, completion, seconds)
+                    for sample, completion in enumerate(completions)
+                    if sample in missing[problem.key]
+                ]
+                if answers:
+                    portion.futures.append(self._judging.submit(answers))
 
-    try:
-        generator.generate(
+            self._generate([self._tokenizer.prompt(p.messages) for p in asked], len(wanted), [p.seed for p in asked], on_result)
+        return portion
+
+    def _fix(self, portion: _Portion) -> None:
+        """Give the failed first attempts of a portion their fix turn; without error fixing only wait for canaries."""
+        canaries = portion.problems[0].canary
+        if not self._settings["fix_turns"]:
+            if canaries:
+                self._judging.wait(portion.futures)
+            return
+        judged = {_key(outcome): outcome for outcome in self._judging.wait(portion.futures)}
+        portion.first |= {key: outcome for key, outcome in judged.items() if outcome.turn == 1}
+        by_key = {problem.key: problem for problem in portion.problems}
+        due = [
+            (by_key[key], outcome)
+            for (key, _, _), outcome in sorted(portion.first.items(), key=lambda item: item[0])
+            if outcome.feedback is not None
+        ]
+        missing = [(p, o) for p, o in due if (p.key, o.sample, 2) not in self._recorded]
+        if not missing:
+            return
+        asked = missing if self._engine["engine"] == "vllm" else due
+        wanted = {(problem.key, outcome.sample) for problem, outcome in missing}
+        clock, group, futures = _Clock(), list[Answer](), list[Future[list[Outcome]]]()
+
+        def hand_over() -> None:
+            if group:
+                futures.append(self._judging.submit(group))
+                group.clear()
+
+        def on_result(index: int, completions: list[Completion]) -> None:
+            self._judging.check()
+            problem, first = asked[index]
+            seconds = clock.share(completions)
+            if (problem.key, first.sample) in wanted:
+                group.append(self._answer(problem, first.sample, 2, completions[0], seconds))
+            if len(group) >= FIX_GROUP:
+                hand_over()
+
+        prompts = [self._judge.fix_prompt(problem, first) for problem, first in asked]
+        seeds = [_seed("fix", self._context, problem.seed, first.sample) for problem, first in asked]
+        self._generate(prompts, 1, seeds, on_result)
+        hand_over()
+        if canaries:
+            self._judging.wait(futures)
+
+    def _take_recorded(self, portion: _Portion) -> None:
+        """Take what was recorded of a portion; answers without a verdict are judged again."""
+        wanted = range(self._settings["samples"])
+        if not any((problem.key, sample, 1) in self._recorded for problem in portion.problems for sample in wanted):
+            return
+        by_key = {problem.key: problem for problem in portion.problems}
+        latest = {
+            _key(outcome): outcome
+            for outcome in read_outcomes(self._folder, problems=[problem.id for problem in portion.problems])
+            if (outcome.canary, outcome.problem_id) in by_key
+        }
+        again: dict[tuple[bool, str], list[Answer]] = {}
+        for key, outcome in latest.items():
+            if outcome.verdict == UNVERIFIED:
+                again.setdefault(key[0], []).append(Answer.of_record(by_key[key[0]], outcome))
+            elif outcome.turn == 1:
+                portion.first[key] = outcome
+        portion.futures += [self._judging.submit(answers) for answers in again.values()]
+
+    def _answer(self, problem: Problem, sample: int, turn: int, completion: Completion, seconds: Callable[[int], float]) -> Answer:
+        tokens = len(completion.token_ids)
+        text = self._tokenizer.text(completion.token_ids)
+        return Answer(problem, sample, turn, text, tokens, completion.finished, seconds(tokens))
+
+    def _generate(
+        self,
+        prompts: list[list[int]],
+        n: int,
+        seeds: list[int],
+        on_result: Callable[[int, list[Completion]], None],
+    ) -> None:
+        if self._generator is None:
+            self._generator = make_generator(self._engine, self._model)
+        self._generator.generate(
             prompts,
-            settings["samples"],
-            max_new_tokens=settings["max_new_tokens"],
-            temperature=settings["temperature"],
-            top_p=settings["top_p"],
-            seed=seed,
+            n,
+            max_new_tokens=self._settings["max_new_tokens"],
+            temperature=self._settings["temperature"],
+            top_p=self._settings["top_p"],
+            seeds=seeds,
             on_result=on_result,
         )
-    finally:
-        waiting.put(None)
-        thread.join()
-    if failures:
-        raise failures[0]
 
 
-class ResponseJudge:
-    """Scores the answers to one problem at a time; equal answers are judged once."""
+class _Clock:
+    """Shares the wall time of a request among its answers, by tokens."""
 
-    def __init__(self, context: RunContext, tokenizer: Any, verifier: Verifier) -> None:
-        self._tokenizer = tokenizer
-        self._verifier = verifier
-        self._opens_think = context.resolved["model"]["think_in_prompt"]
-        self._scorer = Scorer(
-            RewardSettings.parse(context.resolved["reward"]),
-            count_tokens=lambda text: len(tokenizer.encode(text, add_special_tokens=False)),
-        )
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._tokens = 0
 
-    def outcomes(self, info: dict, completions: Sequence[Completion]) -> list[Outcome]:
-        """Return one outcome a completion.
+    def share(self, completions: Iterable[Completion]) -> Callable[[int], float]:
+        """Count what has arrived; returns the seconds that so many tokens have taken, at the pace so far."""
+        self._tokens += sum(len(completion.token_ids) for completion in completions)
+        pace = (time.monotonic() - self._started) / max(self._tokens, 1)
+        return lambda tokens: pace * tokens
 
-        Raises:
-            InfrastructureError: no answer of a problem could be verified: the verifier is out of order.
-        """
-        statement = Statement.parse(info["statement"])
-        texts = [self._tokenizer.decode(c.token_ids, skip_special_tokens=True) for c in completions]
-        reports: dict[str, FormatReport] = {
-            text: self._scorer.check_format(statement, text, opens_think=self._opens_think) for text in dict.fromkeys(texts)
-        }
-        asked = [text for text, report in reports.items() if self._scorer.needs_lean(report)]
-        checked = self._verifier.check(
-            [CheckRequest(str(i), reports[text].lean_code, reports[text].theorem) for i, text in enumerate(asked)]
-        )
-        results: dict[str, CheckResult] = dict(zip(asked, checked, strict=True))
-        if asked and all(result.verdict == "unverified" for result in checked):
-            raise InfrastructureError(
-                f"no answer to {info['problem_id']} could be verified ({checked[0].detail}); nothing was counted as wrong"
-            )
-        return [
-            self._outcome(info, index, text, completion, reports[text], results.get(text))
-            for index, (text, completion) in enumerate(zip(texts, completions, strict=True))
-        ]
 
-    @staticmethod
-    def _outcome(
-        info: dict, sample: int, text: str, completion: Completion, report: FormatReport, result: CheckResult | None
-    ) -> Outcome:
-        verdict = result.verdict if result is not None else None
-        errors = [m.text for m in result.messages if m.severity == "error"] if result is not None else []
-        return Outcome(
-            problem_id=info["problem_id"],
-            family=info["family"],
-            level=info["level"],
-            sample=sample,
-            verdict=verdict.value if verdict is not None else None,
-            violations=report.violations,
-            reward=reward_value(verdict, report.violations, report.length_penalty),
-            response_tokens=len(completion.token_ids),
-            finished=completion.finished,
-            response=text,
-            message=errors[0] if errors else None,
-        )
+def _key(outcome: Outcome) -> _Key:
+    return (outcome.canary, outcome.problem_id), outcome.sample, outcome.turn

@@ -2,7 +2,8 @@
 
 ``data -> sft -> rl -> eval (before and after) -> table``. A stage's hash covers the part of the configuration that it
 reads and the hashes of its inputs, so a changed evaluation setting doesn't retrain a model, and a changed learning
-rate doesn't rebuild a data set.
+rate doesn't rebuild a data set. An evaluation may ask another model or other prompts (``evaluation.model`` and
+``evaluation.prompts``); both count by their content.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,8 @@ from typing import Any
 
 from kimina.data.sources import digest_of_files, local_files
 from kimina.experiment.artifact import NOT_IDENTITY, Artifact, stage_hash
+from kimina.experiment.evaluation_inputs import START, named_model, prompts_identity
+from kimina.lean.embedded.installation import installed_lean_version
 
 STAGES = ("data", "sft", "rl", "eval", "table")
 
@@ -49,11 +52,23 @@ PLACE_OF_CHECKING = (
 )
 # verl writes the run's name into the tracing settings.
 _EXCLUDED = (*NOT_IDENTITY, *PLACE_OF_CHECKING, "actor_rollout_ref.rollout.trace")
+# Model and prompts count by content; the others say what is reported of the records, not what they are.
+_EVALUATION_EXCLUDED = (
+    *_EXCLUDED,
+    "evaluation.model",
+    "evaluation.prompts",
+    "evaluation.ks",
+    "evaluation.max_unverified_share",
+)
 
 
 @dataclass(frozen=True)
 class Graph:
-    """The artifacts of one experiment. ``sft`` is None where the model comes trained."""
+    """The artifacts of one experiment. ``sft`` is None where the model comes trained.
+
+    ``asked`` is the evaluation of the one model that ``evaluation.model`` names; without it ``before`` and ``after`` are
+    what stage=eval makes. ``for_asked`` are the stages that must be done before it.
+    """
 
     data: Artifact
     sft: Artifact | None
@@ -61,9 +76,13 @@ class Graph:
     before: Artifact
     after: Artifact
     table: Artifact
+    asked: Artifact | None = None
+    for_asked: tuple[str, ...] = ()
 
     def upto(self, stage: str) -> list[str]:
         """Return the stages that must be done so that ``stage`` is done, in order."""
+        if stage == "eval" and self.asked is not None:
+            return [*self.for_asked, "eval"]
         wanted = STAGES if stage == "all" else STAGES[: STAGES.index(stage) + 1]
         return [name for name in wanted if name != "sft" or self.sft is not None]
 
@@ -75,6 +94,7 @@ def build_graph(config: Mapping[str, Any]) -> Graph:
 
     Raises:
         InfrastructureError: such a file can't be read.
+        UserError: ``evaluation.model`` names no model.
     """
     root, name, seed = config["output_dir"], config["name"], config["seed"]
     data = Artifact(root, "data", config["recipe"]["name"], stage_hash({"recipe": config["recipe"]}, _local_sources(config)))
@@ -92,16 +112,45 @@ def build_graph(config: Mapping[str, Any]) -> Graph:
         {node: config[node] for node in _RL_NODES}, {"data": data.hash, "start": start, **own}, excluded=_EXCLUDED
     )
     rl = Artifact(root, "rl", name, rl_hash)
-    judged = {node: config[node] for node in ("evaluation", "reward", "verifier", "seed")}
+    evaluated = _Evaluations(config, {"data": data.hash, **own})
+    before, after = evaluated.of(f"{config['model']['name']}-start", start), evaluated.of(name, rl.hash)
+    table_hash = stage_hash(
+        {"table": config["table"]["name"], "ks": config["evaluation"]["ks"]},
+        {"before": before.hash, "after": after.hash, "rl": rl.hash},
+    )
+    table = Artifact(root, "table", name, table_hash)
+    model = config["evaluation"]["model"]
+    if model is None:
+        return Graph(data, sft, rl, before, after, table)
+    for_prompts = () if evaluated.own_prompts else ("data",)
+    if model == START:
+        for_model = ("data", "sft") if sft is not None else ()
+        return Graph(data, sft, rl, before, after, table, before, tuple(dict.fromkeys((*for_prompts, *for_model))))
+    named = named_model(model)
+    return Graph(data, sft, rl, before, after, table, evaluated.of(named.label, named.identity), for_prompts)
 
-    def evaluated(label: str, model: str) -> Artifact:
-        return Artifact(
-            root, "eval", label, stage_hash(judged, {"data": data.hash, "model": model, **own}, excluded=_EXCLUDED)
-        )
 
-    before, after = evaluated(f"{config['model']['name']}-start", start), evaluated(name, rl.hash)
-    table_hash = stage_hash({"table": config["table"]["name"]}, {"before": before.hash, "after": after.hash, "rl": rl.hash})
-    return Graph(data, sft, rl, before, after, Artifact(root, "table", name, table_hash))
+class _Evaluations:
+    """Names evaluations under one configuration: by how is asked and judged, by the prompts, and by the model."""
+
+    def __init__(self, config: Mapping[str, Any], prompts: Mapping[str, str]) -> None:
+        identity = prompts_identity(config["evaluation"])
+        self.own_prompts = identity is not None
+        self._root = config["output_dir"]
+        self._parents = dict(prompts) if identity is None else {"prompts": identity}
+        self._judged = {node: config[node] for node in ("evaluation", "reward", "verifier", "seed")}
+        self._excluded = list(_EVALUATION_EXCLUDED)
+        if not config["evaluation"]["fix_turns"]:
+            self._excluded += ["evaluation.fix_history", "evaluation.fix_feedback_tokens"]
+        self._judged["think_in_prompt"] = config["model"]["think_in_prompt"]
+        if config["verifier"]["name"] == "embedded":
+            # A Kimina server's is part of the node, where it is fixed; every version is recorded besides.
+            self._judged["lean_version"] = installed_lean_version()
+
+    def of(self, label: str, model: str) -> Artifact:
+        """The evaluation of the model with the identity ``model``."""
+        parents = {**self._parents, "model": model}
+        return Artifact(self._root, "eval", label, stage_hash(self._judged, parents, excluded=self._excluded))
 
 
 def _local_sources(config: Mapping[str, Any]) -> dict[str, str]:

@@ -71,8 +71,13 @@ def _rl(context: RunContext) -> list[Artifact]:
 def _eval(context: RunContext) -> list[Artifact]:
     graph = context.graph
     part = context.part("evaluation", "reward", "verifier", "seed")
+    if graph.asked is not None and graph.asked is not graph.before:
+        parents = {"data": graph.data.hash} if "data" in graph.for_asked else {}
+        return [context.produce(graph.asked, evaluate.make_asked, parents, part)]
     start = {"sft": graph.sft.hash} if graph.sft is not None else {}
     before = context.produce(graph.before, evaluate.make_before, {"data": graph.data.hash, **start}, part)
+    if graph.asked is not None:
+        return [before]
     after = context.produce(graph.after, evaluate.make_after, {"data": graph.data.hash, "rl": graph.rl.hash}, part)
     return [before, after]
 

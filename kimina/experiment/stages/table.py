@@ -4,6 +4,7 @@ from rich.console import Console
 
 from kimina.data.prompts import read_rows
 from kimina.evaluation import EvalResult
+from kimina.evaluation.result import PROMPTS
 from kimina.experiment.artifact import Artifact
 from kimina.experiment.stages.run_context import RunContext
 from kimina.tables import RunFacts, compare, print_table, write_report
@@ -19,7 +20,7 @@ def _compared(context: RunContext) -> ResultTable:
 def make(context: RunContext, artifact: Artifact) -> None:
     """Write the report into the artifact's folder."""
     graph = context.graph
-    infos = [row["extra_info"] for row in read_rows(context.prompt_file(context.resolved["evaluation"]["split"]))]
+    infos = [row["extra_info"] for row in read_rows(graph.after.file(PROMPTS))]
     facts = RunFacts.of_manifest(
         {**graph.rl.manifest(), "lean": graph.after.manifest()["lean"]},
         command=context.command,

