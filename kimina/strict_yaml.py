@@ -20,9 +20,7 @@ class UniqueKeys(yaml.SafeLoader):
             if not isinstance(key, str | int | float | bool | None):
                 raise yaml.constructor.ConstructorError(None, None, f"{key!r} can't be a key", key_node.start_mark)
             if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key!r} stands twice", key_node.start_mark
-                )
+                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} stands twice", key_node.start_mark)
             seen.add(key)
         return super().construct_mapping(node, deep)
 

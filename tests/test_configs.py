@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from kimina.experiment.compose import compose, compose_with_warnings
 from kimina.experiment.keys import leaves, reward_profile, verl_defaults
+from kimina.experiment.missing_methods import missing_methods
 from kimina.experiment.options import (
     CONF,
     EXPERIMENTS,
@@ -29,7 +30,13 @@ from kimina.reward.settings import PROFILES, RewardSettings
 from kimina.verl.emit import OUR_NODES, emit_trainer_config
 
 HUB_MODELS = ("0p6b", "1p7b", "8b")
-SHIPPED = [(group, option) for group in GROUPS for option in option_names(group)]
+#: tests/experiment/test_experiments.py has the experiments that wait for a method.
+SHIPPED = [
+    (group, option)
+    for group in GROUPS
+    for option in option_names(group)
+    if group != "experiments" or not missing_methods(option)
+]
 #: Each shipped option alone, and those that change what verl sees also with a hub-sized model.
 PAIRS = [
     *([f"{group}={option}"] for group, option in SHIPPED),
@@ -133,9 +140,8 @@ def test_option_names_survive_yaml():
         assert yaml.safe_load(option) == option
 
 
-def test_experiments_compose_and_say_how_to_run_them():
+def test_experiments_say_how_to_run_them():
     for name in option_names("experiments"):
-        compose([f"experiments={name}"])
         first = (EXPERIMENTS / f"{name}.yaml").read_text(encoding="utf-8").splitlines()[:6]
         assert any(line.startswith("#") and "run.py" in line for line in first), name
 

@@ -63,7 +63,9 @@ def read_arguments(words: Sequence[str]) -> Request:
                 type_line=replaced(words, word, None),
             )
         if key in GROUPS or is_verl_group(key):
-            choices.append(_group_choice(override, word, words))
+            choice = _group_choice(override, word, words)
+            if key != "experiments" or override.value() is not None:  # null: none, the root's own default
+                choices.append(choice)
         else:
             key = "table.name" if key == "table" and not isinstance(override.value(), dict) else override.get_key_element().lstrip("+")
             assignments.append(Assignment(word, key, override.value()))
@@ -76,7 +78,7 @@ def _nano_twin(choices: Sequence[str]) -> list[str]:
     An experiment names a model that nano hardware can't train. A model that is typed stays.
     """
     typed = dict(word.lstrip("+").split("=", 1) for word in choices)
-    twin = typed.get("scale") == "nano" and typed.get("experiments", "null") != "null" and "model" not in typed
+    twin = typed.get("scale") == "nano" and "experiments" in typed and "model" not in typed
     return ["model=nano"] if twin else []
 
 

@@ -8,6 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from textwrap import wrap
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -18,6 +19,7 @@ from kimina.experiment.compose import Composition, check, compose_tree, resolved
 from kimina.experiment.options import CONF, GROUPS, option_names, verl_config_folder
 
 _VIEWS = ("job", "hydra", "all")
+_OPTIONS_WIDTH = 80  # characters; help gives longer lists of options lines of their own
 _WITH_VALUE = {"--cfg": "--cfg", "-c": "--cfg", "--package": "--package", "-p": "--package"}
 _WITHOUT_VALUE = {
     "--help": "--help", "-h": "--help", "--hydra-help": "--help", "--resolve": "--resolve", "--json": "--json",
@@ -201,7 +203,11 @@ def help_text() -> str:
     ]
     for group, meaning in GROUPS.items():
         options = " ".join(option_names(group)) or "(none yet)"
-        lines.append(f"  {group:<12} {options:<44} {meaning}")
+        if len(options) > _OPTIONS_WIDTH:
+            lines.append(f"  {group:<12} {meaning}:")
+            lines += wrap(options, 100, initial_indent=" " * 15, subsequent_indent=" " * 15, break_on_hyphens=False)
+        else:
+            lines.append(f"  {group:<12} {options:<44} {meaning}")
     lines += [
         "",
         "Without an argument the nano experiment runs. `model` chooses the other groups; any can be overridden.",

@@ -81,9 +81,9 @@ def refuse_missing_methods(choices: Sequence[str], words: Sequence[str]) -> None
         UserError: names the methods and the experiments that compose.
     """
     typed = dict(word.lstrip("+").split("=", 1) for word in choices)
-    experiment = typed.get(_GROUP, "null").strip("'\"")
-    if experiment == "null":
+    if _GROUP not in typed:
         return
+    experiment = typed[_GROUP].strip("'\"")
     missing = [method for method in missing_methods(experiment) if method.split("=")[0] not in typed]
     if missing:
         raise _not_built(experiment, missing, words)

@@ -218,9 +218,7 @@ def read_table(text: str, name: str) -> TableDeclaration:
     for figure in figures:
         if figure not in FIGURES:
             raise _mistake(file, "figures", f"there is no figure {figure!r}", _nearest_first(figure, FIGURES))
-    return TableDeclaration(
-        name, kind, top.text("title"), source, benchmark, columns, rows, figures, tuple(top.texts("notes"))
-    )
+    return TableDeclaration(name, kind, top.text("title"), source, benchmark, columns, rows, figures, tuple(top.texts("notes")))
 
 
 def parse_metric(text: str) -> Metric:
@@ -241,10 +239,10 @@ def parse_metric(text: str) -> Metric:
 def percent_agrees(percent: str, count: int, problems: int) -> bool:
     """Tell whether ``percent``, as printed, is ``count`` of ``problems`` rounded (half up) or truncated.
 
-    A printed zero at the end may stand for a digit that was not computed: 71.30 for 71.3 of 71.311.
+    One zero at the end may stand for a digit that was not computed: 71.30 for 71.3 of 71.311.
     """
     printed = len(percent.partition(".")[2])
-    computed = len(percent.partition(".")[2].rstrip("0"))
+    computed = printed - 1 if printed and percent.endswith("0") else printed
     exact = Fraction(100 * count, problems)
     for digits in range(computed, printed + 1):
         scaled, wanted = exact * 10**digits, Fraction(percent) * 10**digits
@@ -273,9 +271,7 @@ def _column(node: "_Node") -> Column:
     return Column(node.identifier(), node.text("title"), metric, node.optional_text("budget"))
 
 
-def _row(
-    node: "_Node", columns: Sequence[Column], experiments: Sequence[str], problems: int | None, source: str
-) -> Row:
+def _row(node: "_Node", columns: Sequence[Column], experiments: Sequence[str], problems: int | None, source: str) -> Row:
     node.only("id", "title", "experiment", "model", "baseline", "published", "note")
     identifier = node.identifier()
     experiment = node.optional_text("experiment")

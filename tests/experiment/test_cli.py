@@ -67,9 +67,12 @@ def test_wrong_flags_fail_with_the_flags_that_exist():
 def test_help_lists_every_group_and_option():
     code, out, _ = run("--help")
     assert code == 0 and out.strip() == help_text()
+    lines = out.splitlines()
     for group in GROUPS:
-        line = next(line for line in out.splitlines() if line.startswith(f"  {group} "))
-        assert all(option in line.split() for option in option_names(group))
+        first = next(index for index, line in enumerate(lines) if line.startswith(f"  {group} "))
+        last = next(index for index in range(first + 1, len(lines)) if not lines[index].startswith(" " * 10))
+        assert all(option in " ".join(lines[first:last]).split() for option in option_names(group))
+    assert max(map(len, lines)) <= 130
 
 
 def test_info_says_which_options_were_chosen():
