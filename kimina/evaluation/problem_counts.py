@@ -21,10 +21,11 @@ COUNTS_SCHEMA = 1
 class ProblemCounts:
     """The samples of one problem, counted.
 
-    ``samples`` first attempts, ``n`` of them with a known outcome, ``c`` successes, ``c_fixed`` attempts that succeeded at once or
-    in their fix turn, ``fixes`` fix turns, ``proofs`` attempts that Lean proved in whatever format, ``well_formed`` ones without a
-    violation, ``truncated`` ones that met the token limit, ``wrong`` known failures; ``tokens``, ``tokens_solved`` and
-    ``tokens_wrong`` are sums of response tokens of all, successful and failed attempts.
+    ``samples`` first attempts, ``n`` of them with a known outcome, ``c`` successes; ``n_fixed`` and ``c_fixed`` the same of
+    attempts with their fix turn (None without error fixing), ``fixes`` fix turns; ``n_proof`` attempts of which it is known
+    whether Lean proved them in whatever format, ``c_proof`` those that it did; ``well_formed`` ones without a violation,
+    ``truncated`` ones that met the token limit, ``wrong`` known failures; ``tokens``, ``tokens_solved`` and ``tokens_wrong`` are
+    sums of response tokens of all, successful and failed attempts.
     """
 
     problem_id: str
@@ -33,9 +34,11 @@ class ProblemCounts:
     samples: int
     n: int
     c: int
-    c_fixed: int
+    n_fixed: int | None
+    c_fixed: int | None
     fixes: int
-    proofs: int
+    n_proof: int
+    c_proof: int
     well_formed: int
     truncated: int
     wrong: int
@@ -47,6 +50,8 @@ class ProblemCounts:
     def of(cls, problem: ProblemResult) -> "ProblemCounts":
         """Count the samples of one problem."""
         outcomes = problem.outcomes
+        n_fixed, c_fixed = problem.fixed_counts or (None, None)
+        n_proof, c_proof = problem.proof_counts
         wrong = [outcome for outcome in outcomes if outcome.judged and not outcome.success]
         return cls(
             problem_id=problem.problem_id,
@@ -55,9 +60,11 @@ class ProblemCounts:
             samples=len(outcomes),
             n=problem.n,
             c=problem.c,
-            c_fixed=sum(_fixed(problem, outcome) for outcome in outcomes),
+            n_fixed=n_fixed,
+            c_fixed=c_fixed,
             fixes=len(problem.fixes),
-            proofs=problem.proofs,
+            n_proof=n_proof,
+            c_proof=c_proof,
             well_formed=sum(not outcome.violations for outcome in outcomes),
             truncated=sum(not outcome.finished for outcome in outcomes),
             wrong=len(wrong),
@@ -65,11 +72,6 @@ class ProblemCounts:
             tokens_solved=_tokens([outcome for outcome in outcomes if outcome.success]),
             tokens_wrong=_tokens(wrong),
         )
-
-
-def _fixed(problem: ProblemResult, outcome: Outcome) -> bool:
-    fix = problem.fixes.get(outcome.sample)
-    return outcome.success or (outcome.judged and fix is not None and fix.success)
 
 
 def _tokens(outcomes: Sequence[Outcome]) -> int:

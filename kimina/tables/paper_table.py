@@ -220,6 +220,8 @@ def _cell(
     cell = replace(cell, problems=len(defined), samples=run.samples)
     if not defined:
         k = f": {metric.k} verified samples a problem are needed" if metric.k else ""
+        if metric.fixed and all(problem.n_fixed is None for problem in run.problems):
+            k = ": it was evaluated without fix turns (evaluation.fix_turns=1 makes them)"
         return replace(cell, verdict=Verdict.UNDEFINED, why=f"{column.metric} is undefined{k}")
     floats = [float(value) for value in defined]
     interval = (bootstrap_mean if metric.kind in TOKENS else rate_interval)(floats, seed=seed)
@@ -260,16 +262,18 @@ def per_problem(run: MeasuredRun, metric: Metric) -> dict[str, Fraction | None]:
 
 
 def _of_problem(problem: ProblemCounts, metric: Metric) -> Fraction | None:
-    n, k = problem.n, metric.k
+    k = metric.k
+    n, c = (problem.n_fixed or 0, problem.c_fixed or 0) if metric.fixed else (problem.n, problem.c)
     match metric.kind:
         case "pass":
-            return exact_pass_at_k(n, problem.c_fixed if metric.fixed else problem.c, k)
+            return exact_pass_at_k(n, c, k)
         case "proved":
-            return exact_pass_at_k(n, min(problem.proofs, n), k)
+            return exact_pass_at_k(problem.n_proof, problem.c_proof, k)
         case "best":
-            return 1 - (1 - Fraction(problem.c_fixed if metric.fixed else problem.c, n)) ** k if n else None
+            # Of as many draws as there are samples at most, like verl's.
+            return 1 - (1 - Fraction(c, n)) ** k if n >= k else None
         case "proof_rate":
-            return _share(min(problem.proofs, n), n)
+            return _share(problem.c_proof, problem.n_proof)
         case "format_rate":
             return _share(problem.well_formed, problem.samples)
         case "truncated":

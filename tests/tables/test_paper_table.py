@@ -48,7 +48,7 @@ figures: [pass_at_k, tokens, training, violations, length]
 def problem(name: str, n: int = 4, c: int = 0, **fields) -> ProblemCounts:
     wrong = n - c
     known = dict(
-        problem_id=name, family="f", level=1, samples=n, n=n, c=c, c_fixed=c, fixes=0, proofs=c, well_formed=n, truncated=0,
+        problem_id=name, family="f", level=1, samples=n, n=n, c=c, n_fixed=None, c_fixed=None, fixes=0, n_proof=n, c_proof=c, well_formed=n, truncated=0,
         wrong=wrong, tokens=100 * n, tokens_solved=80 * c, tokens_wrong=100 * n - 80 * c,
     )  # fmt: skip
     return ProblemCounts(**known | fields)
@@ -96,7 +96,9 @@ def test_levels_are_compared_on_the_published_benchmark_only():
     table = table_of(run(HALF), run(MOST))
     assert cell(table, "start", "pass2").verdict is Verdict.WITHIN
     assert cell(table, "trained", "pass2").verdict is Verdict.WITHIN
-    assert cell(table, "trained", "fix2").verdict is Verdict.NOT_PUBLISHED
+    assert cell(table, "trained", "length").verdict is Verdict.DIFFERS
+    unfixed = cell(table, "trained", "fix2")
+    assert unfixed.verdict is Verdict.UNDEFINED and "without fix turns" in unfixed.why
     other = table_of(run(HALF, evaluation="nano"), run(MOST, evaluation="nano"))
     assert cell(other, "start", "pass2").verdict is Verdict.OTHER_BENCHMARK
     assert "levels are not compared" in to_markdown(other) and "levels are not compared" not in to_markdown(table)
@@ -168,7 +170,7 @@ def test_k_above_n_is_undefined():
 
 
 def test_fix_turns_count_and_their_generations_are_told():
-    problems = [problem("a", c=1, c_fixed=2, fixes=3), problem("b", c=0, c_fixed=0, fixes=4)]
+    problems = [problem("a", c=1, n_fixed=4, c_fixed=2, fixes=3), problem("b", c=0, n_fixed=4, c_fixed=0, fixes=4)]
     got = cell(table_of(run(problems), None), "start", "fix2")
     assert got.value == pytest.approx((1 - 1 / 6) / 2)
     # 2 x (1 + 3/4) and 2 x (1 + 4/4).
@@ -184,12 +186,12 @@ def test_fix_turns_count_and_their_generations_are_told():
     ],
 )  # fmt: skip
 def test_each_metric_of_one_problem_by_hand(metric: str, value: float):
-    one = problem("a", c=1, proofs=2, well_formed=3, truncated=1)
+    one = problem("a", c=1, c_proof=2, well_formed=3, truncated=1)
     assert float(per_problem(run([one]), parse_metric(metric))["a"]) == pytest.approx(value, rel=1e-15)
 
 
 def test_what_is_undefined_for_a_problem_is_none_and_not_zero():
-    unknown = problem("a", n=0, samples=4, wrong=0)
+    unknown = problem("a", n=0, samples=4, wrong=0, tokens=400)
     for metric in ("pass@1", "best@2", "proof_rate", "tokens_solved", "tokens_wrong"):
         assert per_problem(run([unknown]), parse_metric(metric))["a"] is None
 

@@ -20,6 +20,7 @@ from kimina.durable import read_json, write_json
 from kimina.errors import InfrastructureError, LimitError, UserError
 from kimina.evaluation import EvalResult, Outcome, read_outcomes
 from kimina.evaluation.canaries import CANARIES
+from kimina.evaluation.problem_counts import write_counts
 from kimina.evaluation.records import UNVERIFIED
 from kimina.evaluation.result import PROMPTS
 from kimina.evaluation.store import SAMPLES
@@ -121,6 +122,7 @@ def _report(artifact: Artifact, settings: dict[str, Any]) -> None:
     """
     refuse_proved_canaries(read_outcomes(artifact.folder, texts=False), artifact.folder)
     result = EvalResult.read(artifact.name, artifact.folder, texts=False)
+    write_counts(artifact.folder, result.problems)
     artifact.update(result=result.summary(tuple(settings["ks"])))
     share, limit = result.unverified_share, settings["max_unverified_share"]
     if share is not None and share > limit:

@@ -121,7 +121,7 @@ def _measured(artifact: Artifact, rl: Artifact, row: Row) -> MeasuredRun:
     return MeasuredRun(
         problems=problems,
         evaluation=settings["name"],
-        expected=manifest["problems"],
+        expected=manifest["prompt_set"]["problems"],
         samples=settings["samples"],
         most_unverified=settings["max_unverified_share"],
         folder=str(artifact.folder),

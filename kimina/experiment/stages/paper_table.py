@@ -4,6 +4,7 @@ Rows are made one after the other, each by a command of its own (``python run.py
 the table prints: a row that fails or is killed costs no other row, and the same command goes on where it was.
 """
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -14,19 +15,24 @@ from typing import Any
 
 from rich.console import Console
 
-from kimina.durable import write_bytes, write_json, write_text
+from kimina.data.prompts import read_rows
+from kimina.durable import read_json, write_bytes, write_json, write_text
 from kimina.errors import InfrastructureError
+from kimina.evaluation.result import PROMPTS, EvalResult
 from kimina.experiment.artifact import Artifact, stage_hash
 from kimina.experiment.environment import capture_environment
+from kimina.experiment.keys import leaves
 from kimina.experiment.options import REPOSITORY
 from kimina.experiment.stages.paper_rows import RowPlan, plan_rows, row_state, words_for_rows
 from kimina.experiment.stages.run_context import RunContext
 from kimina.lean.embedded.sandbox import die_with_parent
+from kimina.tables import browser_page
+from kimina.tables.browser_page import BrowserPage, PageRun, build_browser_page
 from kimina.tables.declaration import TableDeclaration
 from kimina.tables.figures import LIGHT, png_with_title, render
-from kimina.tables.paper_figures import paper_drawings
+from kimina.tables.paper_figures import paper_drawings, pass_curve
 from kimina.tables.paper_table import PaperTable, RowStatus, build_table
-from kimina.tables.paper_text import print_paper_table, to_csv, to_dict, to_latex, to_markdown
+from kimina.tables.paper_text import HEADINGS, lines, notes, print_paper_table, to_csv, to_dict, to_latex, to_markdown
 
 _TO_MAKE = (RowStatus.NOT_RUN, RowStatus.INTERRUPTED, RowStatus.FAILED)
 _STOP_S = 60.0
@@ -46,10 +52,13 @@ def paper_table(context: RunContext, declaration: TableDeclaration) -> None:
         declaration, states, words=words_for_rows(context.overrides), command=context.command, seed=context.resolved["seed"]
     )
     folder = _write(context, table)
+    page = _write_page(context, table, folder) if settings["page"] and table.runs else None
     print_paper_table(table, context.progress.console if context.progress.interactive else Console(file=context.progress.stream))
     missing = [state for state in states if state.status in _TO_MAKE]
     if missing and not settings["build"]:
         context.progress.say(f"to make what is missing, type: {context.command} table.build=true")
+    if page is not None:
+        context.progress.say(f"report  {page}")
     context.progress.say(f"table   {folder}/table.md table.tex table.csv table.json")
     if failed:
         raise InfrastructureError(f"{len(failed)} rows could not be made: {', '.join(failed)}. The same command tries them again.")
@@ -97,6 +106,49 @@ def _run(context: RunContext, row_id: str, plan: RowPlan) -> int:
             except subprocess.TimeoutExpired:
                 process.kill()
             raise
+
+
+def _write_page(context: RunContext, table: PaperTable, folder: Path) -> Path:
+    """Write the page with every problem and sample of the measured rows, unless the one that is there shows the same."""
+    path, stamp = folder / "report.html", folder / "report.json"
+    # Reading all samples takes longer than everything else together.
+    shown = {"table": to_dict(table), "code": _page_digest()}
+    if path.exists() and stamp.exists() and read_json(stamp) == shown:
+        return path
+    with context.progress.stage("table: page", len(table.runs), "rows") as progress:
+        runs: list[PageRun] = []
+        prompts: dict[str, dict[str, Any]] = {}
+        for row, run in table.runs:
+            manifest = Artifact.at(run.folder).manifest()
+            result = EvalResult.read(row.title, run.folder)
+            config = dict(leaves(manifest["config"]))
+            runs.append(PageRun(row.id, row.title, result, config, run.curves, pass_curve(run, table.seed)))
+            prompts |= {info["problem_id"]: info for info in (line["extra_info"] for line in read_rows(Path(run.folder) / PROMPTS))}
+            progress.advance()
+    write_text(
+        path,
+        build_browser_page(
+            BrowserPage(
+                title=table.declaration.title,
+                source=table.declaration.source or "",
+                command=table.command,
+                columns=HEADINGS,
+                rows=tuple(tuple(texts) for _, _, texts in lines(table)),
+                notes=tuple(notes(table)),
+                runs=tuple(runs),
+                statements={name: info["statement"] for name, info in prompts.items()},
+                informal={name: info["informal"] for name, info in prompts.items()},
+            )
+        ),
+    )
+    write_json(stamp, shown)
+    return path
+
+
+def _page_digest() -> str:
+    """Of the code that makes the page."""
+    files = sorted(Path(browser_page.__file__).parent.glob("browser_page*/*")) + sorted(Path(browser_page.__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
 
 
 def _write(context: RunContext, table: PaperTable) -> Path:

@@ -14,7 +14,7 @@ from kimina.tables.paper_table import RowStatus
 
 ABLATIONS = "kimina_rl_ablations"
 COUNTS = dict(
-    problem_id="p", family="f", level=1, samples=4, n=4, c=1, c_fixed=1, fixes=0, proofs=1, well_formed=4, truncated=0, wrong=3,
+    problem_id="p", family="f", level=1, samples=4, n=4, c=1, n_fixed=None, c_fixed=None, fixes=0, n_proof=4, c_proof=1, well_formed=4, truncated=0, wrong=3,
     tokens=40, tokens_solved=10, tokens_wrong=30,
 )  # fmt: skip
 
@@ -30,7 +30,7 @@ def finish(folder: str, counts=(COUNTS,)) -> None:
 
     def work(artifact: Artifact) -> None:
         write_json(artifact.file(COUNTS_FILE), {"schema": 1, "problems": list(counts)})
-        artifact.update(lean={"version": "4.35.0"}, problems=len(counts))
+        artifact.update(lean={"version": "4.35.0"}, prompt_set={"problems": len(counts)})
 
     settings = {"name": "nano", "samples": 4, "max_unverified_share": 0.01}
     Artifact.at(folder).produce(work, {"config": {"evaluation": settings}, "seeds": {"seed": 1}})
