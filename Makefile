@@ -21,6 +21,7 @@ bench: install
 	$(BIN)/python benchmarks/verdict_cache.py
 	$(BIN)/python benchmarks/format_checks.py
 	$(BIN)/python benchmarks/kimina_client.py
+	$(BIN)/python benchmarks/paper_table.py
 	$(BIN)/python benchmarks/pass_at_k.py
 	$(BIN)/python benchmarks/report_page.py
 

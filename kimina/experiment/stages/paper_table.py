@@ -51,7 +51,10 @@ def paper_table(context: RunContext, declaration: TableDeclaration) -> None:
     table = build_table(
         declaration, states, words=words_for_rows(context.overrides), command=context.command, seed=context.resolved["seed"]
     )
-    folder = _write(context, table)
+    # Every state of the same table has the same folder.
+    identity = stage_hash({"table": declaration.name, "words": sorted(table.words)})
+    folder = Artifact(context.resolved["output_dir"], "table", declaration.name, identity).folder
+    write_table(table, folder)
     page = _write_page(context, table, folder) if settings["page"] and table.runs else None
     print_paper_table(table, context.progress.console if context.progress.interactive else Console(file=context.progress.stream))
     missing = [state for state in states if state.status in _TO_MAKE]
@@ -151,10 +154,8 @@ def _page_digest() -> str:
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files if file.is_file())).hexdigest()
 
 
-def _write(context: RunContext, table: PaperTable) -> Path:
-    """Write all forms of the table; return the folder, which every state of the same table shares."""
-    identity = stage_hash({"table": table.declaration.name, "words": sorted(table.words)})
-    folder = Artifact(context.resolved["output_dir"], "table", table.declaration.name, identity).folder
+def write_table(table: PaperTable, folder: Path) -> None:
+    """Write the table as Markdown, LaTeX, CSV and JSON, and its figures."""
     write_text(folder / "table.md", to_markdown(table))
     write_text(folder / "table.tex", to_latex(table))
     write_text(folder / "table.csv", to_csv(table))
@@ -165,5 +166,4 @@ def _write(context: RunContext, table: PaperTable) -> Path:
     # Last: who finds it finds the others, too.
     content: dict[str, Any] = {**to_dict(table), "figures": [drawing.name for drawing in drawings], **capture_environment()}
     write_json(folder / "table.json", content)
-    return folder
 
