@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from kimina.experiment.compose import compose, compose_with_warnings
 from kimina.experiment.keys import leaves, reward_profile, verl_defaults
-from kimina.experiment.missing_methods import missing_methods
+from kimina.experiment.missing_methods import chosen_options, missing_methods
 from kimina.experiment.options import (
     CONF,
     EXPERIMENTS,
@@ -30,6 +30,7 @@ from kimina.reward.settings import PROFILES, RewardSettings
 from kimina.verl.emit import OUR_NODES, emit_trainer_config
 
 HUB_MODELS = ("0p6b", "1p7b", "8b")
+REWARDS = {("reward", profile) for profile in option_names("reward")}
 #: tests/experiment/test_experiments.py has the experiments that wait for a method.
 SHIPPED = [
     (group, option)
@@ -37,9 +38,11 @@ SHIPPED = [
     for option in option_names(group)
     if group != "experiments" or not missing_methods(option)
 ]
+#: Experiments that differ in more than what the reward asks, which verl never sees: the first of each kind.
+DISTINCT = list({frozenset(chosen_options(name)) - REWARDS: name for name in reversed(option_names("experiments"))}.values())
 #: Each shipped option alone, and those that change what verl sees also with a hub-sized model.
 PAIRS = [
-    *([f"{group}={option}"] for group, option in SHIPPED),
+    *([f"{group}={option}"] for group, option in SHIPPED if group != "experiments" or option in DISTINCT),
     *(
         ["model=1p7b", f"{group}={option}"]
         for group, option in SHIPPED
