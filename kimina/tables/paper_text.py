@@ -12,7 +12,7 @@ import rich.text
 from kimina.evaluation.result import Rate
 from kimina.tables.declaration import Published
 from kimina.tables.export import escape_latex, escape_markdown
-from kimina.tables.paper_table import PAPER_SCHEMA, Cell, PaperRow, PaperTable, RowStatus, Verdict
+from kimina.tables.paper_table import PAPER_SCHEMA, Cell, PaperRow, PaperTable, RowState, RowStatus, Verdict
 from kimina.tables.wording import UNDEFINED, gain_interval_text, gain_text, interval_text, p_text, points, rate_text
 
 HEADINGS = ("row", "metric", "published", "measured (95 % interval)", "n", "verdict", "published gain", "measured gain", "p")
@@ -124,10 +124,23 @@ def to_markdown(table: PaperTable) -> str:
     text += ["| " + " | ".join(HEADINGS) + " |", "|" + " --- |" * len(HEADINGS)]
     text += ["| " + " | ".join(escape_markdown(part) for part in texts) + " |" for _, _, texts in lines(table)]
     text += ["", *(f"- {note}" for note in notes(table)), ""]
-    commands = [(row.state.row.title, row.state.command) for row in table.rows if row.state.command]
-    if commands:
-        text += ["Commands:", "", *(f"- {title}: `{command}`" for title, command in commands), ""]
+    made = [row.state for row in table.rows if row.state.run is not None]
+    if made:
+        text += ["| row | command | seed | training | evaluation | Lean | finished | machine |", "|" + " --- |" * 8]
+        text += ["| " + " | ".join(escape_markdown(part) for part in _making(state)) + " |" for state in made]
+        text.append("")
     return "\n".join(text)
+
+
+def _making(state: RowState) -> list[str]:
+    """How a row was made: command, seed, times, Lean, date, machine."""
+    facts = state.run.facts
+    seconds = [facts.get("training_seconds"), facts.get("evaluation_seconds")]
+    times = ["" if value is None else f"{value / 60:.1f} min" for value in seconds]
+    named = [facts.get(name) for name in ("lean", "finished", "machine")]
+    return [
+        state.row.title, f"`{state.command}`", str(facts.get("seed", "")), *times, *("" if value is None else str(value) for value in named),
+    ]  # fmt: skip
 
 
 def to_latex(table: PaperTable) -> str:

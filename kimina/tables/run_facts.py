@@ -37,18 +37,7 @@ class RunFacts:
     ) -> "RunFacts":
         """Take what an artifact's manifest knows."""
         git = manifest.get("git") or {}
-        machine = manifest.get("hardware") or {}
         lean = manifest.get("lean") or {}
-        parts = []
-        if machine.get("gpus"):
-            parts.append(f"{len(machine['gpus'])} × {machine['gpus'][0].partition(',')[0]}")
-        elif machine.get("usable_cores"):
-            parts.append(f"{machine['usable_cores']} CPU cores")
-        memory = min(
-            value for value in (machine.get("memory_bytes"), machine.get("memory_limit_bytes"), 2**63) if value
-        )
-        if memory < 2**63:
-            parts.append(f"{memory / 2**30:.0f} GiB memory")
         return cls(
             name=str(manifest.get("name", "")),
             command=command,
@@ -58,7 +47,7 @@ class RunFacts:
             commit=git.get("commit"),
             dirty=git.get("dirty"),
             lean_version=lean.get("version"),
-            hardware=", ".join(parts) or None,
+            hardware=machine_text(manifest),
             duration_s=manifest.get("seconds"),
         )
 
@@ -77,6 +66,20 @@ class RunFacts:
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready mapping."""
         return {**self.__dict__, "extra": dict(self.extra or {})}
+
+
+def machine_text(manifest: Mapping[str, Any]) -> str | None:
+    """Return what an artifact was made on, such as ``2 CPU cores, 24 GiB memory``."""
+    machine = manifest.get("hardware") or {}
+    parts = []
+    if machine.get("gpus"):
+        parts.append(f"{len(machine['gpus'])} × {machine['gpus'][0].partition(',')[0]}")
+    elif machine.get("usable_cores"):
+        parts.append(f"{machine['usable_cores']} CPU cores")
+    memory = min(value for value in (machine.get("memory_bytes"), machine.get("memory_limit_bytes"), 2**63) if value)
+    if memory < 2**63:
+        parts.append(f"{memory / 2**30:.0f} GiB memory")
+    return ", ".join(parts) or None
 
 
 def count(number: int) -> str:

@@ -26,6 +26,7 @@ from kimina.experiment.stages.graph import build_graph
 from kimina.tables.curves import training_curves
 from kimina.tables.declaration import Row, TableDeclaration
 from kimina.tables.paper_table import MeasuredRun, RowState, RowStatus
+from kimina.tables.run_facts import machine_text
 
 COMPOSED = "composed.json"
 # What belongs to the table, not to its rows.
@@ -117,6 +118,7 @@ def _measured(artifact: Artifact, rl: Artifact, row: Row) -> MeasuredRun:
         "evaluation_seconds": manifest["seconds"],
         "training_seconds": trained.get("seconds"),
         "commit": (manifest.get("git") or {}).get("commit"),
+        "machine": machine_text(manifest),
     }
     return MeasuredRun(
         problems=problems,
