@@ -18,6 +18,7 @@ bench: install
 	$(BIN)/python benchmarks/verdict_cache.py
 	$(BIN)/python benchmarks/format_checks.py
 	$(BIN)/python benchmarks/kimina_client.py
+	$(BIN)/python benchmarks/evaluation_judging.py
 
 # The README's figure over three seeds, each with a warm start of its own (about an hour on two cores).
 seeds: install
