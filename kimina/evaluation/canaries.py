@@ -22,23 +22,20 @@ class Canary(NamedTuple):
         return f"theorem {self.name} {self.hypotheses} : {self.goal} := by".replace("  ", " ")
 
 
+# Written as the nano task writes its theorems, so that its small model makes real attempts at them too; a large model
+# doesn't mind.
 CANARIES = (
-    Canary("sum_comm_step", "(a b : Nat)", "a + b = b + (a + 1)", "Show that a + b equals b + (a + 1)."),
-    Canary("or_left_of_or", "(p q : Prop) (h : p ∨ q)", "p", "Given p or q, show p."),
-    Canary("and_of_imp", "(p q : Prop) (h : p → q) (h1 : q)", "p ∧ q", "Given that p implies q, and q, show p and q."),
+    Canary("nano_cases", "(p q : Prop) (hpq : p ∨ q)", "p", "Prove in both cases: p."),
+    Canary("nano_chain", "(p q r : Prop) (hpq : p → q) (hrp : r → p) (hq : q)", "p", "Derive from what is given: p."),
+    Canary("nano_order", "(a b c : Nat) (hab : a < b) (hcb : c < b)", "a < c", "Compare with: c."),
     Canary(
-        "forall_of_exists",
-        "(P : Nat → Prop) (h : ∃ x, P x)",
-        "∀ x, P x",
-        "Given that some x satisfies P, show that every x satisfies P.",
+        "nano_induction",
+        "(P : Nat → Prop) (a : Nat) (hPP : ∀ x, P x → P (x + 1))",
+        "P a",
+        "Prove by induction: P a.",
     ),
-    Canary("mul_self_eq_double", "(a : Nat)", "a * a = a + a", "Show that a * a equals a + a."),
-    Canary("le_antisymm_step", "(a b : Nat) (h : a ≤ b)", "b ≤ a", "Given a ≤ b, show b ≤ a."),
-    Canary(
-        "not_and_of_not_left",
-        "(p q : Prop) (h : ¬ (p ∧ q))",
-        "¬ p",
-        "Given that not both p and q hold, show that p does not hold.",
-    ),
+    Canary("nano_forall", "(P : Nat → Prop) (a : Nat) (hPa : P a)", "∀ x, P x", "Show for every number: P x."),
+    Canary("nano_neg", "(p q : Prop) (hpq : p → q) (hnp : ¬p)", "¬q", "Refute: q."),
+    Canary("nano_simplify", "(a b : Nat)", "(a + b) + 1 = b + a", "Simplify."),
     Canary("two_eq_three", "", "(2 : Nat) = 3", "Show that 2 equals 3."),
 )

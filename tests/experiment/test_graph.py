@@ -7,6 +7,7 @@ import pytest
 
 from kimina.errors import InfrastructureError
 from kimina.experiment.compose import compose, resolved
+from kimina.experiment.stages import graph as graph_module
 from kimina.experiment.stages.graph import STAGES, build_graph
 
 LR = "actor_rollout_ref.actor.optim.lr"
@@ -45,6 +46,17 @@ def changed(*words, base=()):
         # From the last stage to the first.
         ("evaluation.samples=128", {"before", "after", "table"}),
         ("evaluation.temperature=0.5", {"before", "after", "table"}),
+        ("evaluation.top_p=0.5", {"before", "after", "table"}),
+        ("evaluation.max_new_tokens=77", {"before", "after", "table"}),
+        ("evaluation.fix_turns=1", {"before", "after", "table"}),
+        ("evaluation.canaries=1", {"before", "after", "table"}),
+        ("evaluation.verify_rejected=false", {"before", "after", "table"}),
+        ("model.think_in_prompt=true", {"rl", "before", "after", "table"}),
+        # How records are reported does not change them.
+        ("evaluation.ks=[1,2]", {"table"}),
+        ("evaluation.max_unverified_share=0.5", set()),
+        ("evaluation.fix_history=with_think", set()),
+        ("evaluation.fix_feedback_tokens=9", set()),
         (f"{LR}=1e-5", {"rl", "after", "table"}),
         ("actor_rollout_ref.rollout.n=4", {"rl", "after", "table"}),
         ("trainer.total_training_steps=7", {"rl", "after", "table"}),
@@ -119,3 +131,55 @@ def test_an_own_file_that_vanished_is_an_error(tmp_path):
     config["data"]["val_files"] = str(tmp_path / "gone.parquet")
     with pytest.raises(InfrastructureError, match=r"cannot read .*gone.parquet"):
         build_graph(config)
+
+
+def test_how_errors_are_fixed_counts_only_where_they_are():
+    base = ("evaluation.fix_turns=1",)
+    assert changed("evaluation.fix_history=with_think", base=base) == {"before", "after", "table"}
+    assert changed("evaluation.fix_feedback_tokens=9", base=base) == {"before", "after", "table"}
+
+
+def test_the_lean_version_is_part_of_an_evaluation(monkeypatch):
+    config = resolved(compose())
+    now = build_graph(config)
+    monkeypatch.setattr(graph_module, "installed_lean_version", lambda: "4.36.0")
+    then = build_graph(config)
+    assert now.before.hash != then.before.hash and now.rl.hash == then.rl.hash
+
+
+def asked(*words):
+    return build_graph(resolved(compose(["stage=eval", *words])))
+
+
+def test_a_named_model_is_evaluated_alone(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "config.json").write_text("{}")
+    graph = asked(f"evaluation.model={tmp_path}/mine")
+    assert graph.upto("eval") == ["data", "eval"]
+    assert graph.asked.folder.name == f"mine-{graph.asked.hash}"
+    # Its content counts, not its place.
+    (tmp_path / "mine").rename(tmp_path / "other")
+    assert asked(f"evaluation.model={tmp_path}/other").asked.hash == graph.asked.hash
+    (tmp_path / "other" / "chat_template.jinja").write_text("{{ 1 }}")
+    assert asked(f"evaluation.model={tmp_path}/other").asked.hash != graph.asked.hash
+
+
+def test_the_start_model_alone_is_the_one_before_rl():
+    graph = asked("evaluation.model=start")
+    assert graph.asked is graph.before and graph.before.hash == hashes()["before"]
+    assert graph.upto("eval") == ["data", "sft", "eval"]
+    assert asked("model=1p7b", "evaluation.model=start").upto("eval") == ["data", "eval"]
+    # A hub model is what it is, whoever names it.
+    named = asked("model=1p7b", "evaluation.model=AI-MO/Kimina-Prover-Distill-1.7B")
+    assert named.asked.hash == asked("model=1p7b").before.hash
+
+
+def test_own_problems_count_by_content(tmp_path):
+    one, same, other = (tmp_path / f"{name}.jsonl" for name in ("one", "same", "other"))
+    for path, content in ((one, "a"), (same, "a"), (other, "b")):
+        path.write_text(content)
+    with_one, with_same, with_other = (asked(f"evaluation.prompts={path}") for path in (one, same, other))
+    assert with_one.before.hash == with_same.before.hash != with_other.before.hash
+    assert with_one.before.hash != hashes()["before"] and with_one.rl.hash == hashes()["rl"]
+    # Nothing of the recipe is asked then.
+    assert asked(f"evaluation.prompts={one}", "evaluation.model=start", "model=1p7b").upto("eval") == ["eval"]

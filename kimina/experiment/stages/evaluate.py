@@ -323,9 +323,11 @@ class _Evaluation:
         canaries = portion.problems[0].canary
         if not self._settings["fix_turns"]:
             if canaries:
-                self._judging.wait(portion.futures)
+                refuse_proved_canaries(self._judging.wait(portion.futures), self._folder)
             return
         judged = {_key(outcome): outcome for outcome in self._judging.wait(portion.futures)}
+        if canaries:
+            refuse_proved_canaries(list(judged.values()), self._folder)
         portion.first |= {key: outcome for key, outcome in judged.items() if outcome.turn == 1}
         by_key = {problem.key: problem for problem in portion.problems}
         due = [
@@ -359,7 +361,7 @@ class _Evaluation:
         self._generate(prompts, 1, seeds, on_result)
         hand_over()
         if canaries:
-            self._judging.wait(futures)
+            refuse_proved_canaries(self._judging.wait(futures), self._folder)
 
     def _take_recorded(self, portion: _Portion) -> None:
         """Take what was recorded of a portion; answers without a verdict are judged again."""

@@ -321,5 +321,5 @@ def refuse_proved_canaries(outcomes: Sequence[Outcome], folder: Path) -> None:
                 f"verification is unsound here, and nothing is reported. The answer stands in {folder / 'samples'}.\n"
                 "Either Lean accepts what is false, or the checks of the reward let another statement pass "
                 "(reward.checks.statement_changed). When that is mended, remove the folder and run the command again."
-                + (f"\nThe answer was:\n{outcome.response[:4000]}" if outcome.response else "")
+                + (f"\nThe answer was:\n{outcome.response[:1000]}" if outcome.response else "")
             )
