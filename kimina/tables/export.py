@@ -32,7 +32,7 @@ def to_markdown(table: ResultTable) -> str:
     ]
     for row in table.rows:
         for position, cell in enumerate(row.cells):
-            label, n = (_escape_markdown(row_label(row)), str(row.problems)) if position == 0 else ("", "")
+            label, n = (escape_markdown(row_label(row)), str(row.problems)) if position == 0 else ("", "")
             lines.append(
                 f"| {label} | {n} | pass@{cell.k} | {_rate(cell, 'before')} | {_rate(cell, 'after')} "
                 f"| {_gain(cell)} | {p_text(cell.p)} |"
@@ -114,5 +114,6 @@ def _note(table: ResultTable) -> str:
     )
 
 
-def _escape_markdown(text: str) -> str:
+def escape_markdown(text: str) -> str:
+    """Return text for a cell of a Markdown table, in which nothing of it ends the cell or becomes HTML."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")

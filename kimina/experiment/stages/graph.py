@@ -15,6 +15,9 @@ from kimina.experiment.artifact import NOT_IDENTITY, Artifact, stage_hash
 
 STAGES = ("data", "sft", "rl", "eval", "table")
 
+# Rises when cards of finished runs are to be written anew.
+CARD_FORMAT = 1
+
 # The nodes that say what is trained and how; verl's are among them.
 _RL_NODES = (
     "seed",
@@ -61,9 +64,12 @@ class Graph:
     before: Artifact
     after: Artifact
     table: Artifact
+    card: Artifact
 
     def upto(self, stage: str) -> list[str]:
         """Return the stages that must be done so that ``stage`` is done, in order."""
+        if stage == "card":
+            return [*self.upto("eval"), stage]
         wanted = STAGES if stage == "all" else STAGES[: STAGES.index(stage) + 1]
         return [name for name in wanted if name != "sft" or self.sft is not None]
 
@@ -100,8 +106,10 @@ def build_graph(config: Mapping[str, Any]) -> Graph:
         )
 
     before, after = evaluated(f"{config['model']['name']}-start", start), evaluated(name, rl.hash)
-    table_hash = stage_hash({"table": config["table"]}, {"before": before.hash, "after": after.hash, "rl": rl.hash})
-    return Graph(data, sft, rl, before, after, Artifact(root, "table", name, table_hash))
+    measured = {"before": before.hash, "after": after.hash, "rl": rl.hash}
+    table_hash = stage_hash({"table": config["table"]}, measured)
+    card = Artifact(root, "card", name, stage_hash({"card": CARD_FORMAT}, measured))
+    return Graph(data, sft, rl, before, after, Artifact(root, "table", name, table_hash), card)
 
 
 def _local_sources(config: Mapping[str, Any]) -> dict[str, str]:
