@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from huggingface_hub import ModelCard
 
 ROOT = Path(__file__).parents[1]
 TINY = (
@@ -33,8 +34,8 @@ TINY = (
 )
 
 
-def start(folder: Path) -> subprocess.Popen:
-    command = [sys.executable, str(ROOT / "run.py"), *TINY, f"output_dir={folder}"]
+def start(folder: Path, *words: str) -> subprocess.Popen:
+    command = [sys.executable, str(ROOT / "run.py"), *TINY, f"output_dir={folder}", *words]
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
 
 
@@ -73,3 +74,8 @@ def test_a_run_killed_during_rl_ends_as_one_that_was_not(tmp_path: Path) -> None
     assert third.returncode == 0, again
     assert steps(folder) == [1, 2, 3]
     assert again.count("reusing") == 6
+
+    fourth = start(folder, "stage=card")
+    told, _ = fourth.communicate(timeout=60)
+    assert fourth.returncode == 0, told
+    assert ModelCard.load(next(folder.glob("card/tiny-*/README.md"))).data.model_name == "tiny"

@@ -36,8 +36,8 @@ def check_machine(tree: Mapping[str, Any], plan: Plan) -> Iterator[str]:
     folder = Path(tree["output_dir"]).expanduser()
     if folder.exists() and not folder.is_dir():
         raise UserError(f"output_dir={tree['output_dir']} is a file; a folder is needed.\n  type: {command_line(['output_dir=outputs'])}")
-    if tree["stage"]["name"] in ("data", "table"):
-        return  # these run anywhere; what a table depends on is usually there already
+    if tree["stage"]["name"] in ("data", "table", "card"):
+        return  # these run anywhere; what a table or a card depends on is usually there already
     if tree["stage"]["name"] in ("score", "verify"):
         _check_files(tree, tree["stage"]["name"])
         if tree["stage"]["name"] == "score":

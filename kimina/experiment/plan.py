@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from math import ceil
 from typing import Any
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from kimina.experiment.compose import Composition, resolved
 from kimina.experiment.keys import leaves, verl_defaults
@@ -110,7 +110,7 @@ def make_plan(composition: Composition) -> Plan:
         evaluation=_evaluation(tree),
         checkpoint_bytes=tree["model"]["parameters"] * _BYTES_PER_PARAMETER,
         checkpoints_kept=min(steps.checkpoints, tree["trainer"]["max_actor_ckpt_to_keep"] or steps.checkpoints),
-        verl_settings=changed_settings(composition, tree),
+        verl_settings=changed_settings(composition.config, tree),
         warnings=composition.warnings,
     )
 
@@ -132,9 +132,13 @@ def planned_stages(tree: Mapping[str, Any]) -> dict[str, str]:
         # One model by itself; the one that RL starts from may have to be made.
         needed = {"eval"} | ({"data"} if evaluation["prompts"] is None else set())
         names = [name for name in names if name in needed | ({"data", "sft"} if evaluation["model"] == "start" else set())]
+    if asked == "card":
+        names = order[: order.index("eval") + 1]
     if not tree["sft"]["enabled"]:
         names = [name for name in names if name != "sft"]
     stages = {name: STAGES[name] for name in names}
+    if asked == "card":
+        stages["card"] = "model card of the trained model"
     if "sft" in stages and tree["sft"]["prepared"]:
         stages["sft"] += f", taken from {tree['sft']['prepared']}"
     return stages
@@ -221,9 +225,9 @@ def _evaluation(tree: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def changed_settings(composition: Composition, tree: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def changed_settings(config: DictConfig, tree: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return verl's settings that differ from verl's own defaults: key to ``{"value": ..., "verl": ...}``."""
-    written = dict(leaves(_plain(composition)))
+    written = dict(leaves(_plain(config)))
     defaults = verl_defaults(str(tree["model_engine"]))
     changed: dict[str, dict[str, Any]] = {}
     for key, raw in written.items():
@@ -235,8 +239,8 @@ def changed_settings(composition: Composition, tree: Mapping[str, Any]) -> dict[
     return changed
 
 
-def _plain(composition: Composition) -> Mapping[str, Any]:
-    tree = OmegaConf.to_container(composition.config, resolve=False)
+def _plain(config: DictConfig) -> Mapping[str, Any]:
+    tree = OmegaConf.to_container(config, resolve=False)
     assert isinstance(tree, dict)
     return {str(key): value for key, value in tree.items()}
 

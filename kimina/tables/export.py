@@ -115,4 +115,5 @@ def _note(table: ResultTable) -> str:
 
 
 def escape_markdown(text: str) -> str:
+    """Return text for a cell of a Markdown table, in which nothing of it ends the cell or becomes HTML."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")

@@ -18,6 +18,9 @@ from kimina.lean.embedded.installation import installed_lean_version
 
 STAGES = ("data", "sft", "rl", "eval", "table")
 
+# Rises when cards of finished runs are to be written anew.
+CARD_FORMAT = 1
+
 # The nodes that say what is trained and how; verl's are among them.
 _RL_NODES = (
     "seed",
@@ -76,11 +79,14 @@ class Graph:
     before: Artifact
     after: Artifact
     table: Artifact
+    card: Artifact
     asked: Artifact | None = None
     for_asked: tuple[str, ...] = ()
 
     def upto(self, stage: str) -> list[str]:
         """Return the stages that must be done so that ``stage`` is done, in order."""
+        if stage == "card":
+            return [*self.upto("eval"), stage]
         if stage == "eval" and self.asked is not None:
             return [*self.for_asked, "eval"]
         wanted = STAGES if stage == "all" else STAGES[: STAGES.index(stage) + 1]
@@ -114,20 +120,19 @@ def build_graph(config: Mapping[str, Any]) -> Graph:
     rl = Artifact(root, "rl", name, rl_hash)
     evaluated = _Evaluations(config, {"data": data.hash, **own})
     before, after = evaluated.of(f"{config['model']['name']}-start", start), evaluated.of(name, rl.hash)
-    table_hash = stage_hash(
-        {"table": config["table"]["name"], "ks": config["evaluation"]["ks"]},
-        {"before": before.hash, "after": after.hash, "rl": rl.hash},
-    )
+    measured = {"before": before.hash, "after": after.hash, "rl": rl.hash}
+    table_hash = stage_hash({"table": config["table"]["name"], "ks": config["evaluation"]["ks"]}, measured)
     table = Artifact(root, "table", name, table_hash)
+    card = Artifact(root, "card", name, stage_hash({"card": CARD_FORMAT}, measured))
     model = config["evaluation"]["model"]
     if model is None:
-        return Graph(data, sft, rl, before, after, table)
+        return Graph(data, sft, rl, before, after, table, card)
     for_prompts = () if evaluated.own_prompts else ("data",)
     if model == START:
         for_model = ("data", "sft") if sft is not None else ()
-        return Graph(data, sft, rl, before, after, table, before, tuple(dict.fromkeys((*for_prompts, *for_model))))
+        return Graph(data, sft, rl, before, after, table, card, before, tuple(dict.fromkeys((*for_prompts, *for_model))))
     named = named_model(model)
-    return Graph(data, sft, rl, before, after, table, evaluated.of(named.label, named.identity), for_prompts)
+    return Graph(data, sft, rl, before, after, table, card, evaluated.of(named.label, named.identity), for_prompts)
 
 
 class _Evaluations:

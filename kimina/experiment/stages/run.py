@@ -10,7 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 from kimina.experiment.artifact import Artifact
 from kimina.experiment.chatter import QuietTerminal
 from kimina.experiment.progress import Progress
-from kimina.experiment.stages import data, evaluate, rl, table, warm_start
+from kimina.experiment.stages import card, data, evaluate, rl, table, warm_start
 from kimina.experiment.stages.graph import build_graph
 from kimina.experiment.stages.paper_table import paper_table
 from kimina.experiment.stages.run_context import RunContext
@@ -46,6 +46,8 @@ def run_stages(config: DictConfig, overrides: list[str]) -> int:
             made = _WORK[stage](context)
         if wanted[-1] == "table":
             table.show(context)
+        elif wanted[-1] == "card":
+            card.show(context)
         else:
             for artifact in made:
                 progress.say(f"{artifact.stage}: {artifact.folder}")
@@ -88,6 +90,12 @@ def _table(context: RunContext) -> list[Artifact]:
     return [context.produce(graph.table, table.make, parents, context.part("table"))]
 
 
+def _card(context: RunContext) -> list[Artifact]:
+    graph = context.graph
+    parents = {"before": graph.before.hash, "after": graph.after.hash, "rl": graph.rl.hash}
+    return [context.produce(graph.card, card.make, parents, {})]
+
+
 # Stages outside the graph, from one file of the user's to another.
 _ON_FILES: dict[str, Callable[[RunContext], None]] = {"score": score, "verify": verify}
 _WORK: dict[str, Callable[[RunContext], list[Artifact]]] = {
@@ -96,4 +104,5 @@ _WORK: dict[str, Callable[[RunContext], list[Artifact]]] = {
     "rl": _rl,
     "eval": _eval,
     "table": _table,
+    "card": _card,
 }
