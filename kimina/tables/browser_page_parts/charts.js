@@ -98,8 +98,8 @@ function chart(host, { title, caption, axis, at, log = false, format, tick, top 
         return [el("li", {}, letterTag(run, of), el("b", { text: format(point.y) }), el("span", { class: "muted", text: bounds(point) }), el("span", { class: "name", text: run.title }))];
       });
       tip.replaceChildren(el("b", { text: `${at} ${value.toLocaleString("en-US")}` }), el("ul", {}, ...entries));
-      const beside = x(value) < width / 2 ? x(value) + 12 : x(value) - tip.offsetWidth - 12;
-      tip.style.left = `${Math.max(0, Math.min(width - tip.offsetWidth, beside))}px`;
+      // Below the axis, over the caption: there it hides no curve and moves nothing.
+      tip.style.left = `${Math.max(0, Math.min(width - tip.offsetWidth, x(value) - tip.offsetWidth / 2))}px`;
     }
 
     function bounds(point) {
