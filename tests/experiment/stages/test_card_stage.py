@@ -7,7 +7,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from kimina.data.prompts import prompt_row, write_rows
-from kimina.evaluation import Outcome, write_outcomes
+from kimina.evaluation import Outcome, append_outcomes
 from kimina.experiment.artifact import artifacts_below
 from kimina.experiment.compose import compose, compose_with_warnings, resolved
 from kimina.experiment.plan import make_plan
@@ -49,7 +49,7 @@ def finished(tmp_path):
     _finish(graph.sft, words, lambda made: made.file("model").mkdir(), sft={"parameters": 680_000})
     _finish(graph.rl, words, lambda made: made.file("hf").mkdir())
     for artifact, solved in ((graph.before, 1), (graph.after, 2)):
-        _finish(artifact, words, lambda made, n=solved: write_outcomes(made.file("samples.jsonl"), samples(n)), lean={"version": "4.35.0"})
+        _finish(artifact, words, lambda made, n=solved: append_outcomes(made.folder, samples(n)), lean={"version": "4.35.0"})
     return words
 
 
