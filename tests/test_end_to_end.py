@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 from huggingface_hub import ModelCard
 
@@ -79,3 +80,31 @@ def test_a_run_killed_during_rl_ends_as_one_that_was_not(tmp_path: Path) -> None
     told, _ = fourth.communicate(timeout=60)
     assert fourth.returncode == 0, told
     assert ModelCard.load(next(folder.glob("card/tiny-*/README.md"))).data.model_name == "tiny"
+
+    assert_table_is_built_from_it(folder)
+
+
+def assert_table_is_built_from_it(folder: Path) -> None:
+    """The nano twins of a published table share the run; only their evaluations, with fix turns, are to be made."""
+    words = ("stage=table", "table=kimina_rl_minif2f", "scale=nano")
+    asked = start(folder, *words)
+    told, _ = asked.communicate(timeout=120)
+    assert asked.returncode == 0 and "0 of 6 rows are measured" in told and "table.build=true" in told, told
+    killed = start(folder, *words, "table.build=true")
+    assert wait_until(lambda: len(list(folder.glob("eval/*/manifest.json"))) > 2, 120)
+    children = psutil.Process(killed.pid).children(recursive=True)
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait()
+    # A table that is gone leaves no run behind.
+    assert wait_until(lambda: all(gone(child) for child in children), 60)
+    built = start(folder, *words, "table.build=true")
+    told, _ = built.communicate(timeout=300)
+    assert built.returncode == 0 and "4 of 6 rows are measured; 2 method not built" in told, told
+    path = next(folder.glob("table/kimina_rl_minif2f-*/table.json"))
+    rows = {row["id"]: row for row in json.loads(path.read_text())["rows"]}
+    assert rows["rl_1p7b"]["detail"] == "correction=replay" and rows["rl_1p7b"]["cells"]["pass32"]["published"] == "76.23 % [186]"
+    measured = rows["rl_1p7b_single_turn"]["cells"]["fix32"]
+    assert (measured["verdict"], measured["why"]) == ("undefined", "pass@32+fix is undefined: 32 verified samples a problem are needed")
+    assert steps(folder) == [1, 2, 3]
+    page = path.with_name("report.html").read_text()
+    assert "AI-MO/Kimina-Prover-RL-1.7B" in page and 'id="problems"' in page

@@ -17,7 +17,7 @@ _LONG = 30
 
 def paper_drawings(table: PaperTable) -> list[Drawing]:
     """The declared figures for which there is data."""
-    runs, wanted = table.runs, table.declaration.figures
+    runs, wanted = table.distinct_runs, table.declaration.figures
     trained = _trained(table)
     made: list[Drawing] = []
     if "pass_at_k" in wanted and runs:
@@ -83,7 +83,7 @@ def pass_curve(run: MeasuredRun, seed: int) -> list[tuple[int, Rate]]:
 
 
 def _trained(table: PaperTable) -> list[tuple[Row, TrainingCurves]]:
-    return [(row, run.curves) for row, run in table.runs if run.curves is not None and run.curves.steps and row.model == "after"]
+    return [(row, run.curves) for row, run in table.distinct_runs if run.curves is not None and run.curves.steps and row.model == "after"]
 
 
 def _look(index: int, theme: Theme) -> tuple[str, Any]:

@@ -161,6 +161,11 @@ class PaperTable:
         """The rows that were measured."""
         return [(row.state.row, row.state.run) for row in self.rows if row.state.run is not None]
 
+    @property
+    def distinct_runs(self) -> list[tuple[Row, MeasuredRun]]:
+        """The measured rows without those that are the same run as an earlier one: twins of models of different size."""
+        return list({run.folder or row.id: (row, run) for row, run in reversed(self.runs)}.values())[::-1]
+
     def counts(self) -> dict[RowStatus, int]:
         """How many rows there are of each status, those without a row left out."""
         statuses = [row.state.status for row in self.rows]

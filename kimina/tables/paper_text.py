@@ -113,6 +113,11 @@ def notes(table: PaperTable) -> list[str]:
         told.append(
             "Measured values are about another benchmark here, so levels are not compared; gains are compared by their sign."
         )
+    runs: dict[str, list[str]] = {}
+    for row in table.rows:
+        if row.state.run is not None:
+            runs.setdefault(row.state.run.folder, []).append(row.state.row.title)
+    told += [f"At this scale one and the same run: {'; '.join(titles)}." for folder, titles in runs.items() if folder and len(titles) > 1]
     told.append("Gains are over the row's baseline, paired by problem; p is adjusted for the rows of a column (Holm).")
     told += [f"{row.state.row.title}: {row.state.row.note}" for row in table.rows if row.state.row.note]
     return [*told, *declaration.notes, counts_text(table)]
