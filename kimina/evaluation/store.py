@@ -25,12 +25,12 @@ _ESCAPE = "\U0010ffff"
 _ODD = re.compile(f"[\ud800-\udfff{_ESCAPE}]")
 _ESCAPED = re.compile(f"{_ESCAPE}([0-9a-f]{{6}})")
 _PART = re.compile(r"part-(\d{5,})\.parquet")
-#: Columns in their order; those below are left out where only counts are asked for.
+#: Columns in the order of an outcome's fields.
 _COLUMNS = (
     "problem_id", "family", "level", "sample", "verdict", "violations", "reward", "response_tokens", "finished", "response",
     "turn", "messages", "generation_s", "lean_s", "canary", "feedback", "no_fix",
 )  # fmt: skip
-_TEXTS = ("response", "messages")
+_VIOLATIONS, _MESSAGES = _COLUMNS.index("violations"), _COLUMNS.index("messages")
 
 
 def samples_folder(folder: str | os.PathLike[str]) -> Path:
@@ -87,10 +87,9 @@ def read_outcomes(
     parts = _parts(folder)
     if not parts:
         return []
-    columns = [name for name in _COLUMNS if texts or name not in _TEXTS]
     # Whether there is a feedback counts, even where its text does not.
-    asked = ["left(feedback, 0)" if name == "feedback" and not texts else name for name in columns]
-    return [_outcome(dict(zip(columns, row, strict=True))) for row in _rows(parts, asked, problems)]
+    empty = {} if texts else {"response": "''", "messages": "[]", "feedback": "left(feedback, 0)"}
+    return [_outcome(row) for row in _rows(parts, [empty.get(name, name) for name in _COLUMNS], problems)]
 
 
 def sample_rows(folder: str | os.PathLike[str], query: str) -> list[tuple[Any, ...]]:
@@ -203,11 +202,12 @@ def _row(outcome: Outcome) -> dict[str, Any]:
     return _recoded(row, _encoded)
 
 
-def _outcome(row: Mapping[str, Any]) -> Outcome:
-    values = _recoded(row, _decoded)
-    values["violations"] = tuple(values["violations"])
-    values["messages"] = tuple(LeanMessage(**message) for message in values.get("messages", ()))
-    return Outcome(**values)
+def _outcome(row: tuple[Any, ...]) -> Outcome:
+    """The outcome of a row of `_COLUMNS`. Tables read hundreds of thousands of rows, and few have an odd text."""
+    values = [_decoded(value) if value.__class__ is str and _ESCAPE in value else value for value in row]
+    values[_VIOLATIONS] = tuple(_recoded(values[_VIOLATIONS], _decoded)) if values[_VIOLATIONS] else ()
+    values[_MESSAGES] = tuple(LeanMessage(**_recoded(m, _decoded)) for m in values[_MESSAGES]) if values[_MESSAGES] else ()
+    return Outcome(*values)
 
 
 def _recoded(value: Any, recode: Any) -> Any:
@@ -225,7 +225,7 @@ def _encoded(text: str) -> str:
 
 
 def _decoded(text: str) -> str:
-    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text) if _ESCAPE in text else text
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
 
 
 def _quoted(text: str) -> str:

@@ -382,7 +382,9 @@ class _Evaluation:
                 portion.first[key] = outcome
         portion.futures += [self._judging.submit(answers) for answers in again.values()]
 
-    def _answer(self, problem: Problem, sample: int, turn: int, completion: Completion, seconds: Callable[[int], float]) -> Answer:
+    def _answer(
+        self, problem: Problem, sample: int, turn: int, completion: Completion, seconds: Callable[[int], float]
+    ) -> Answer:
         tokens = len(completion.token_ids)
         text = self._tokenizer.text(completion.token_ids)
         return Answer(problem, sample, turn, text, tokens, completion.finished, seconds(tokens))

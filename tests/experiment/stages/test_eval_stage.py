@@ -22,10 +22,22 @@ from kimina.lean.verdict import Verdict
 
 MODEL = Path(__file__).parents[3] / "assets" / "warm_start" / "model"
 PROBLEMS = {
-    "chain": ("theorem nano_chain (p q : Prop) (hqp : q → p) (hq : q) (hpq : p → q) : q := by", "Derive from what is given: q."),
-    "conj": ("theorem nano_conj (p q r : Prop) (hpq : p ∧ q) (hrp : r → p) : p := by", "Take one part out of the conjunction: p."),
-    "disj": ("theorem nano_disj (p q r : Prop) (hnq : ¬q) (hr : r) (hqp : q → p) : r ∨ q := by", "Prove one part of the disjunction."),
-    "exists": ("theorem nano_exists (P Q : Nat → Prop) (hP2 : P 2) (hPQ : ∀ x, P x → Q x) : ∃ x, P x := by", "Find such a number."),
+    "chain": (
+        "theorem nano_chain (p q : Prop) (hqp : q → p) (hq : q) (hpq : p → q) : q := by",
+        "Derive from what is given: q.",
+    ),
+    "conj": (
+        "theorem nano_conj (p q r : Prop) (hpq : p ∧ q) (hrp : r → p) : p := by",
+        "Take one part out of the conjunction: p.",
+    ),
+    "disj": (
+        "theorem nano_disj (p q r : Prop) (hnq : ¬q) (hr : r) (hqp : q → p) : r ∨ q := by",
+        "Prove one part of the disjunction.",
+    ),
+    "exists": (
+        "theorem nano_exists (P Q : Nat → Prop) (hP2 : P 2) (hPQ : ∀ x, P x → Q x) : ∃ x, P x := by",
+        "Find such a number.",
+    ),
 }
 SAMPLES = 4
 
@@ -152,8 +164,8 @@ class Outage(EmbeddedVerifier):
     def check(self, requests, on_result=None):
         type(self).asked = [*(self.asked or []), *(request.theorem for request in requests)]
         return [
-            replace(result, verdict=Verdict.UNVERIFIED, messages=(), detail="no server") if result_of.theorem in self.lost else result
-            for result_of, result in zip(requests, super().check(requests, on_result), strict=True)
+            replace(result, verdict=Verdict.UNVERIFIED, messages=(), detail="none") if asked.theorem in self.lost else result
+            for asked, result in zip(requests, super().check(requests, on_result), strict=True)
         ]
 
 
@@ -224,7 +236,8 @@ def test_a_proved_canary_ends_the_evaluation_and_nothing_is_reported(evaluated, 
 
 def test_records_of_another_lean_are_not_gone_on_with(evaluated, folder):
     made = evaluated()
-    for key, value, named in (("lean_version", "4.34.0", "Lean: 4.34.0 then, 4.35.0 now"), ("model_files", "x", "the model's files")):
+    others = (("lean_version", "4.34.0", "Lean: 4.34.0 then, 4.35.0 now"), ("model_files", "x", "the model's files"))
+    for key, value, named in others:
         write_json(made / "manifest.json", {**read_json(made / "manifest.json"), "status": "running"})
         kept = read_json(made / "conditions.json")
         write_json(made / "conditions.json", {**kept, key: value})
