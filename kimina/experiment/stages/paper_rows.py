@@ -35,16 +35,20 @@ _NOT_OF_ROWS = ("stage", "table", "table.name", "table.build", "table.page", "ex
 
 @dataclass(frozen=True)
 class RowPlan:
-    """How a row is made. ``folders`` (start, after, rl) is None, and ``complaint`` says why, where it doesn't compose."""
+    """How a row is made. ``folders`` (start, after, rl) is None, and ``complaint`` says why, where it doesn't compose.
+
+    ``making`` are the words of the command that makes it, those that name its experiment and settings first.
+    """
 
     words: tuple[str, ...]
+    making: tuple[str, ...]
     folders: Mapping[str, str] | None
     complaint: str | None
 
     @property
     def command(self) -> str:
         """The line that makes it."""
-        return shlex.join(["python", "run.py", *self.words, "stage=eval"])
+        return shlex.join(["python", "run.py", *self.making])
 
 
 def words_for_rows(words: Sequence[str]) -> list[str]:
@@ -63,12 +67,13 @@ def plan_rows(declaration: TableDeclaration, words: Sequence[str], output_dir: s
         if row.experiment is None or missing_methods(row.experiment):
             continue
         row_words = (f"experiments={row.experiment}", *words_for_rows(words))
+        # The model that RL starts from needs no RL.
+        making = (*row_words, *(["evaluation.model=start"] if row.model == "start" else []), "stage=eval")
         key = "\0".join((_configuration_digest(), str(Path.cwd()), *row_words))
-        if key in known:
-            plans[row.id] = RowPlan(row_words, known[key]["folders"], known[key]["complaint"])
-        else:
-            plans[row.id] = _compose(row_words)
-            known[key] = {"folders": plans[row.id].folders, "complaint": plans[row.id].complaint}
+        if key not in known:
+            folders, complaint = _compose(row_words)
+            known[key] = {"folders": folders, "complaint": complaint}
+        plans[row.id] = RowPlan(row_words, making, known[key]["folders"], known[key]["complaint"])
     if keep and plans:
         write_json(path, {"digest": _configuration_digest(), "rows": known})
     return plans
@@ -87,7 +92,8 @@ def row_state(row: Row, plan: RowPlan | None) -> RowState:
     known = {"command": plan.command, "folder": str(artifact.folder)}
     if artifact.is_done:
         return RowState(row, RowStatus.DONE, run=_measured(artifact, Artifact.at(plan.folders["rl"]), row), **known)
-    for candidate in (artifact, Artifact.at(plan.folders["rl"])):
+    needed = [artifact] if row.model == "start" else [artifact, Artifact.at(plan.folders["rl"])]
+    for candidate in needed:
         if candidate.status is Status.RUNNING:
             status = RowStatus.RUNNING if lock_holder(candidate.folder) else RowStatus.INTERRUPTED
             return RowState(row, status, f"{candidate.stage}: {candidate.describe()}", **known)
@@ -96,14 +102,14 @@ def row_state(row: Row, plan: RowPlan | None) -> RowState:
     return RowState(row, RowStatus.NOT_RUN, **known)
 
 
-def _compose(words: tuple[str, ...]) -> RowPlan:
+def _compose(words: tuple[str, ...]) -> tuple[dict[str, str] | None, str | None]:
+    """The folders of a row's artifacts, or why it doesn't compose."""
     try:
         tree = resolved(compose(words), words)
     except UserError as error:
-        return RowPlan(words, None, _first_line(str(error)))
+        return None, _first_line(str(error))
     graph = build_graph(tree)
-    folders = {"start": str(graph.before.folder), "after": str(graph.after.folder), "rl": str(graph.rl.folder)}
-    return RowPlan(words, folders, None)
+    return {"start": str(graph.before.folder), "after": str(graph.after.folder), "rl": str(graph.rl.folder)}, None
 
 
 def _measured(artifact: Artifact, rl: Artifact, row: Row) -> MeasuredRun:

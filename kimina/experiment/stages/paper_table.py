@@ -84,7 +84,7 @@ def _build(context: RunContext, declaration: TableDeclaration, plans: Mapping[st
 
 
 def _run(context: RunContext, row_id: str, plan: RowPlan) -> int:
-    command = [sys.executable, str(REPOSITORY / "run.py"), *plan.words, "stage=eval"]
+    command = [sys.executable, str(REPOSITORY / "run.py"), *plan.making]
     parent = os.getpid()
     with subprocess.Popen(
         command,

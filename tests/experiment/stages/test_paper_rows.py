@@ -52,6 +52,7 @@ def test_a_row_is_its_experiment_with_what_was_typed(words, tmp_path):
     graph = build_graph(resolved(compose(plan.words)))
     assert plan.folders == {"start": str(graph.before.folder), "after": str(graph.after.folder), "rl": str(graph.rl.folder)}
     assert plan.command.endswith("stage=eval") and plan.command.startswith("python run.py experiments=kimina_rl/")
+    assert "evaluation.model=start stage=eval" in plan_rows(load_table(ABLATIONS), words, tmp_path)["start"].command
 
 
 def test_rows_share_what_they_have_in_common(words, tmp_path):
