@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 from huggingface_hub import ModelCard
+from support.processes import gone, wait_until
 
 ROOT = Path(__file__).parents[1]
 TINY = (

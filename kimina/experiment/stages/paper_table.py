@@ -118,10 +118,10 @@ def _write_page(context: RunContext, table: PaperTable, folder: Path) -> Path:
     shown = {"table": to_dict(table), "code": _page_digest()}
     if path.exists() and stamp.exists() and read_json(stamp) == shown:
         return path
-    with context.progress.stage("table: page", len(table.runs), "rows") as progress:
+    with context.progress.stage("table: page", len(table.distinct_runs), "rows") as progress:
         runs: list[PageRun] = []
         prompts: dict[str, dict[str, Any]] = {}
-        for row, run in table.runs:
+        for row, run in table.distinct_runs:
             manifest = Artifact.at(run.folder).manifest()
             result = EvalResult.read(row.title, run.folder)
             config = dict(leaves(manifest["config"]))
