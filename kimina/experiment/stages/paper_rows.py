@@ -24,11 +24,12 @@ from kimina.experiment.missing_methods import missing_methods
 from kimina.experiment.options import CONF, EXPERIMENTS, REPOSITORY
 from kimina.experiment.stages.graph import build_graph
 from kimina.tables.curves import training_curves
-from kimina.tables.declaration import Row, TableDeclaration
+from kimina.tables.declaration import Row, TableDeclaration, parse_metric
 from kimina.tables.paper_table import MeasuredRun, RowState, RowStatus
 from kimina.tables.run_facts import machine_text
 
 COMPOSED = "composed.json"
+FIX_TURNS = "evaluation.fix_turns"
 # What belongs to the table, not to its rows.
 _NOT_OF_ROWS = ("stage", "table", "table.name", "table.build", "table.page", "experiments")
 
@@ -63,10 +64,11 @@ def plan_rows(declaration: TableDeclaration, words: Sequence[str], output_dir: s
     keep = not any(word.partition("=")[0] in ("model.path", "data.train_files", "data.val_files") for word in words)
     known = _known(path) if keep else {}
     plans: dict[str, RowPlan] = {}
+    for_rows = [*_protocol(declaration, words), *words_for_rows(words)]
     for row in declaration.rows:
         if row.experiment is None or missing_methods(row.experiment):
             continue
-        row_words = (f"experiments={row.experiment}", *words_for_rows(words))
+        row_words = (f"experiments={row.experiment}", *for_rows)
         # The model that RL starts from needs no RL.
         making = (*row_words, *(["evaluation.model=start"] if row.model == "start" else []), "stage=eval")
         key = "\0".join((_configuration_digest(), str(Path.cwd()), *row_words))
@@ -77,6 +79,13 @@ def plan_rows(declaration: TableDeclaration, words: Sequence[str], output_dir: s
     if keep and plans:
         write_json(path, {"digest": _configuration_digest(), "rows": known})
     return plans
+
+
+def _protocol(declaration: TableDeclaration, words: Sequence[str]) -> list[str]:
+    """What the columns need of every row's evaluation, unless something else was typed: a fix turn for error fixing."""
+    fixing = any(column.metric and parse_metric(column.metric).fixed for column in declaration.columns)
+    typed = any(word.partition("=")[0].lstrip("+") == FIX_TURNS for word in words)
+    return [f"{FIX_TURNS}=1"] if fixing and not typed else []
 
 
 def row_state(row: Row, plan: RowPlan | None) -> RowState:

@@ -55,6 +55,16 @@ def test_a_row_is_its_experiment_with_what_was_typed(words, tmp_path):
     assert "evaluation.model=start stage=eval" in plan_rows(load_table(ABLATIONS), words, tmp_path)["start"].command
 
 
+def test_a_table_with_error_fixing_asks_its_rows_for_fix_turns(words, tmp_path):
+    plans = plan_rows(load_table("kimina_rl_minif2f"), words, tmp_path)
+    assert "evaluation.fix_turns=1" in plans["rl_1p7b_single_turn"].words
+    other = plan_rows(load_table(ABLATIONS), words, tmp_path)["single_turn"]
+    assert plans["rl_1p7b_single_turn"].folders["rl"] == other.folders["rl"]
+    assert plans["rl_1p7b_single_turn"].folders["after"] != other.folders["after"]
+    typed = plan_rows(load_table("kimina_rl_minif2f"), [*words, "evaluation.fix_turns=0"], tmp_path)["rl_1p7b_single_turn"]
+    assert typed.folders["after"] == other.folders["after"]
+
+
 def test_rows_share_what_they_have_in_common(words, tmp_path):
     plans = plan_rows(load_table(ABLATIONS), words, tmp_path)
     assert plans["start"].folders["start"] == plans["single_turn"].folders["start"]
