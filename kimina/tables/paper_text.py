@@ -13,7 +13,7 @@ from kimina.evaluation.result import Rate
 from kimina.tables.declaration import Published
 from kimina.tables.export import escape_latex, escape_markdown
 from kimina.tables.paper_table import PAPER_SCHEMA, Cell, PaperRow, PaperTable, RowState, RowStatus, Verdict
-from kimina.tables.wording import UNDEFINED, gain_interval_text, gain_text, interval_text, p_text, points, rate_text
+from kimina.tables.wording import MINUS, UNDEFINED, gain_interval_text, gain_text, interval_text, p_text, points, rate_text
 
 HEADINGS = ("row", "metric", "published", "measured (95 % interval)", "n", "verdict", "published gain", "measured gain", "p")
 _WIDEST = 150
@@ -64,15 +64,18 @@ def gain_texts(cell: Cell) -> tuple[str, str, str]:
         span = gain_interval_text(cell.gain)
         return published, gain_text(cell.gain) + (f" ({span})" if span else ""), p_text(cell.gain_p)
     interval = cell.gain.interval
-    span = f" ({interval.low:+.0f} to {interval.high:+.0f})" if interval else ""
-    return published, f"{cell.gain.gain:+.0f}{span} tokens".replace("-", "−"), p_text(cell.gain_p)
+    span = f" ({_tokens(interval.low)} to {_tokens(interval.high)})" if interval else ""
+    return published, f"{_tokens(cell.gain.gain)}{span} tokens", p_text(cell.gain_p)
 
 
 def lines(table: PaperTable) -> list[tuple[PaperRow, Cell, list[str]]]:
-    """The table's lines, one a row and column, as texts under `HEADINGS`."""
+    """The table's lines, one a row and column, as texts under `HEADINGS`; of a row that was not measured, what was published."""
     result = []
     for row in table.rows:
-        for position, (column, cell) in enumerate(zip(table.declaration.columns, row.cells.values(), strict=True)):
+        done = row.state.status is RowStatus.DONE
+        cells = [cell for cell in row.cells.values() if done or cell.published] or list(row.cells.values())[:1]
+        for position, cell in enumerate(cells):
+            column = cell.column
             title = row.state.row.title if position == 0 else ""
             metric = column.title + (f" ({column.budget})" if column.budget else "")
             shown = "" if row.state.status is not RowStatus.DONE else cell.verdict.value
@@ -274,4 +277,10 @@ def _grid(rows: Sequence[Sequence[str | rich.text.Text]], style: str, width: int
 
 
 def _difference(cell: Cell, value: float) -> str:
-    return points(value) if cell.is_rate else f"{value:+.0f} tokens".replace("-", "−")
+    return points(value) if cell.is_rate else f"{_tokens(value)} tokens"
+
+
+def _tokens(value: float) -> str:
+    """A difference of lengths with its sign; small ones with one decimal."""
+    text = f"{abs(value):.1f}" if abs(value) < 10 else f"{abs(value):.0f}"
+    return "0.0" if text == "0.0" else f"{'+' if value > 0 else MINUS}{text}"
