@@ -76,9 +76,18 @@ def bootstrap_mean(
     data = np.asarray(values, dtype=np.float64)
     if data.size < 2 or np.all(data == data[0]):
         return None
-    means = _resampled_means(data, seed, resamples)
+    low, high = _bootstrap_bounds(data.tobytes(), seed, resamples, level)
+    return Interval(low, high, "bootstrap over problems", level)
+
+
+@lru_cache(maxsize=4096)
+def _bootstrap_bounds(values: bytes, seed: int, resamples: int, level: float) -> tuple[float, float]:
+    """The bounds for float64 ``values``. Remembered: a table, its figures and its page ask for the same ones."""
+    import numpy as np
+
+    means = _resampled_means(np.frombuffer(values), seed, resamples)
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(float(low), float(high), "bootstrap over problems", level)
+    return float(low), float(high)
 
 
 def rate_interval(values: Sequence[float], *, seed: int = 0, resamples: int = RESAMPLES) -> Interval | None:
