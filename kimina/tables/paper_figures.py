@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from kimina.evaluation.estimators import powers_of_two
-from kimina.evaluation.intervals import Interval, bootstrap_mean, rate_interval
+from kimina.evaluation.intervals import Interval, bootstrap_mean, prepare_bootstrap, rate_interval
 from kimina.evaluation.result import Rate
 from kimina.tables.curves import TrainingCurves, smoothed
 from kimina.tables.declaration import Metric, Row
@@ -75,11 +75,9 @@ def pass_curve(run: MeasuredRun, seed: int) -> list[tuple[int, Rate]]:
     enough = sizes[len(sizes) // 10] if sizes else 0
     ks = powers_of_two(enough)
     shown = replace(run, problems=tuple(problem for problem in run.problems if ks and problem.n >= ks[-1]))
-    curve = []
-    for k in ks:
-        values = [float(value) for value in per_problem(shown, Metric("pass", k, False)).values() if value is not None]
-        curve.append((k, Rate(sum(values) / len(values), rate_interval(values, seed=seed), len(values))))
-    return curve
+    points = {k: [float(value) for value in per_problem(shown, Metric("pass", k, False)).values() if value is not None] for k in ks}
+    prepare_bootstrap(points.values(), seed=seed)
+    return [(k, Rate(sum(values) / len(values), rate_interval(values, seed=seed), len(values))) for k, values in points.items()]
 
 
 def _trained(table: PaperTable) -> list[tuple[Row, TrainingCurves]]:

@@ -22,7 +22,7 @@ from typing import Any
 
 from kimina.evaluation.comparison import PairedGain, holm, paired_gain, verdict
 from kimina.evaluation.estimators import exact_pass_at_k
-from kimina.evaluation.intervals import Z_95, Interval, bootstrap_mean, rate_interval
+from kimina.evaluation.intervals import Z_95, Interval, bootstrap_mean, prepare_bootstrap, rate_interval
 from kimina.evaluation.problem_counts import ProblemCounts, mean_generations
 from kimina.tables.curves import TrainingCurves
 from kimina.tables.declaration import Column, Metric, Published, Row, TableDeclaration, parse_metric
@@ -177,6 +177,7 @@ def build_table(
 ) -> PaperTable:
     """Measure every row that is done and compare it with what was published. ``seed`` is the bootstrap's."""
     by_id = {state.row.id: state for state in states}
+    _prepare_intervals(declaration, by_id, seed)
     cells = {
         state.row.id: {column.id: _cell(declaration, column, state, by_id, seed) for column in declaration.columns}
         for state in states
@@ -188,6 +189,22 @@ def build_table(
             cells[row_id][column.id] = replace(cells[row_id][column.id], gain_p=p)
     rows = tuple(PaperRow(state, cells[state.row.id]) for state in states)
     return PaperTable(declaration, rows, tuple(words), command, seed)
+
+
+def _prepare_intervals(declaration: TableDeclaration, states: Mapping[str, RowState], seed: int) -> None:
+    """Have the intervals of all cells and gains computed together."""
+    wanted: list[list[float]] = []
+    for column in declaration.columns:
+        if column.metric is None:
+            continue
+        metric = parse_metric(column.metric)
+        values = {row_id: per_problem(state.run, metric) for row_id, state in states.items() if state.run is not None}
+        for row_id, of_row in values.items():
+            wanted.append([float(value) for value in of_row.values() if value is not None])
+            before = values.get(states[row_id].row.baseline or "", {})
+            pairs = [(before[name], value) for name, value in of_row.items() if name in before]
+            wanted.append([float(b - a) for a, b in pairs if a is not None and b is not None])
+    prepare_bootstrap(wanted, seed=seed)
 
 
 def published_number(published: Published | None, problems: int | None) -> float | None:

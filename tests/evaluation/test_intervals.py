@@ -4,7 +4,7 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kimina.evaluation import bootstrap_hierarchical, bootstrap_mean, rate_interval, t_interval, wilson
+from kimina.evaluation import bootstrap_hierarchical, bootstrap_mean, intervals, rate_interval, t_interval, wilson
 
 
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
@@ -90,3 +90,18 @@ def test_t_interval_agrees_with_scipy():
     interval = t_interval(gains)
     assert (interval.low, interval.high) == pytest.approx(reference, abs=1e-12)
     assert t_interval([0.1]) is None
+
+
+def test_intervals_computed_together_are_those_computed_alone():
+    generator = np.random.default_rng(4)
+    many = [generator.random(50) for _ in range(300)] + [generator.random(7), np.ones(5), generator.random(1)]
+    alone = [bootstrap_mean(values, seed=11) for values in many]
+    intervals._bounds.clear()
+    intervals.prepare_bootstrap(many, seed=11)
+    assert len(intervals._bounds) == 302
+    for values, expected in zip(many, alone, strict=True):
+        found = bootstrap_mean(values, seed=11)
+        if expected is None:
+            assert found is None
+        else:
+            assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
