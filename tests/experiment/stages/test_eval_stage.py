@@ -117,7 +117,8 @@ def test_a_model_folder_on_a_file_of_problems(evaluated, capfd):
 def test_a_killed_evaluation_ends_as_one_that_was_not(folder, tmp_path_factory):
     other = tmp_path_factory.mktemp("other")
     (other / "in.jsonl").write_bytes((folder / "in.jsonl").read_bytes())
-    more = ["evaluation.fix_turns=1", "evaluation.samples=8"]
+    # Enough of them for several parts: one is written every two seconds.
+    more = ["evaluation.fix_turns=1", "evaluation.samples=48"]
     first = subprocess.Popen(
         [sys.executable, str(RUN), *words(folder, *more)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
