@@ -16,7 +16,7 @@ from kimina.evaluation.result import EvalResult, Rate
 from kimina.tables.browser_page_config import differing_keys, value_text
 from kimina.tables.browser_page_data import blocks, index_of, letter, packed
 from kimina.tables.curves import TrainingCurves
-from kimina.tables.page_style import STYLE
+from kimina.tables.page_style import STYLE, document_head
 from kimina.tables.wording import UNDEFINED, plural
 
 _PARTS = Path(__file__).parent / "browser_page_parts"
@@ -74,16 +74,7 @@ def build_browser_page(page: BrowserPage) -> str:
     style = STYLE + "\n" + (_PARTS / "browser.css").read_text(encoding="utf-8")
     policy = f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; base-uri 'none'; form-action 'none'"
     parts = [
-        "<!doctype html>",
-        '<html lang="en">',
-        "<head>",
-        '<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        '<meta name="generator" content="kimina-lab">',
-        f"<title>{_text(page.title)}</title>",
-        f"<style>{style}</style>",
-        "</head>",
+        *document_head(_text(page.title), policy, style),
         '<body class="browser-page">',
         "<main>",
         _head(page),

@@ -13,7 +13,7 @@ from kimina.tables.examples import Example
 from kimina.tables.export import row_label
 from kimina.tables.figures import DARK, LIGHT, Drawing, render
 from kimina.tables.page_sides import example_html
-from kimina.tables.page_style import STYLE
+from kimina.tables.page_style import STYLE, document_head
 from kimina.tables.result_table import FAMILY, LEVEL, Cell, ResultTable
 from kimina.tables.run_facts import RunFacts
 from kimina.tables.wording import (
@@ -48,16 +48,7 @@ def build_page(
     """
     title = f"{facts.name}: a Lean prover before and after reinforcement learning"
     parts = [
-        "<!doctype html>",
-        '<html lang="en">',
-        "<head>",
-        '<meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
-        '<meta name="generator" content="kimina-lab">',
-        f"<title>{escape(title)}</title>",
-        f"<style>{STYLE}</style>",
-        "</head>",
+        *document_head(escape(title), _POLICY, STYLE),
         "<body>",
         "<main>",
         _head(table, facts),

@@ -86,3 +86,19 @@ footer { margin-top: 4rem; color: var(--muted); font-size: .85rem; }
 }
 @media print { .scroll, .side pre.response { overflow: visible; max-height: none; } }
 """.strip()
+
+
+def document_head(title: str, policy: str, style: str) -> list[str]:
+    """The lines of a page down to the end of its head; ``title`` is HTML, ``policy`` the content security policy."""
+    return [
+        "<!doctype html>",
+        '<html lang="en">',
+        "<head>",
+        '<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="generator" content="kimina-lab">',
+        f"<title>{title}</title>",
+        f"<style>{style}</style>",
+        "</head>",
+    ]
