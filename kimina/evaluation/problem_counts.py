@@ -105,6 +105,10 @@ def read_counts(folder: str | Path) -> tuple[ProblemCounts, ...]:
 
 
 def mean_generations(problems: Sequence[ProblemCounts], k: int) -> float | None:
-    """Mean generations a problem that k first attempts and their fix turns come to: k (1 + fixes / samples)."""
-    used = [k * (1 + problem.fixes / problem.samples) for problem in problems if problem.samples]
+    """Mean generations a problem that k first attempts and their fix turns come to: k (1 + fixes / samples).
+
+    Over the problems that have k samples under error fixing; None where there is none.
+    """
+    asked = [problem for problem in problems if problem.n_fixed is not None and problem.samples >= max(k, 1)]
+    used = [k * (1 + problem.fixes / problem.samples) for problem in asked]
     return math.fsum(used) / len(used) if used else None

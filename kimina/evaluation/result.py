@@ -11,6 +11,7 @@ from typing import Any
 from kimina.errors import InfrastructureError
 from kimina.evaluation.estimators import best_at_k, pass_values
 from kimina.evaluation.intervals import Interval, rate_interval
+from kimina.evaluation.problem_counts import ProblemCounts, mean_generations
 from kimina.evaluation.records import Outcome, ProblemResult, group_by_problem
 from kimina.evaluation.store import read_outcomes, read_prompt_set
 
@@ -159,12 +160,7 @@ class EvalResult:
 
     def fix_generations(self, k: int) -> float | None:
         """Mean number of generations a problem that k first attempts with their fix turns took; None where undefined."""
-        used = [
-            k * (1 + len(problem.fixes) / len(problem.outcomes))
-            for problem in self.problems
-            if problem.fixed_counts is not None and len(problem.outcomes) >= max(k, 1)
-        ]
-        return math.fsum(used) / len(used) if used else None
+        return mean_generations([ProblemCounts.of(problem) for problem in self.problems], k)
 
     @cached_property
     def has_fix_turns(self) -> bool:
