@@ -1,4 +1,7 @@
-"""A loss is one switch that sets several verl keys; this finds the ones that somebody set by hand to something else."""
+"""A loss is one switch that sets several verl keys; this finds the ones that somebody set by hand to something else.
+
+It also refuses settings under which the gradient would depend on how a batch is cut into micro-batches.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -8,38 +11,90 @@ from kimina.experiment.complaint import complaint
 ADVANTAGE_STD = "algorithm.norm_adv_by_std_in_grpo"
 AGGREGATION = "actor_rollout_ref.actor.loss_agg_mode"
 NORMALISER = "actor_rollout_ref.actor.loss_scale_factor"
+LOSS_MODE = "actor_rollout_ref.actor.policy_loss.loss_mode"
 _CONSTANT_SUM = "seq-mean-token-sum-norm"
+#: verl's own losses whose result depends on the micro-batches, with what they do (verl 0.9.1).
+DEPENDS_ON_MICRO_BATCHES = {
+    "clip_cov": "it picks tokens by their rank within one micro-batch",
+    "kl_cov": "it picks tokens by their rank within one micro-batch",
+    "geo_mean": "it divides by the responses of one micro-batch",
+    "bypass_mode": "it fails where all responses of one micro-batch are masked, as unverified ones are",
+}
+#: Losses of whole responses: importance weights of tokens don't apply to them.
+_OF_RESPONSES = ("mirror_descent", "gspo")
+#: Losses whose gradient is the policy gradient at the first update of a batch only.
+_ON_POLICY = ("rloo", "rest")
 
 
 def half_set_losses(tree: Mapping[str, Any], words: Sequence[str]) -> Iterator[str]:
-    """Yield a warning for each half of Dr. GRPO found under another loss.
+    """Yield a warning for each half of Dr. GRPO found under another loss, and for updates that a loss isn't made for.
 
     Raises:
-        UserError: ``loss=drgpo`` was asked for, and one of its parts was set to something else.
+        UserError: a part of the chosen loss was set to something else, or the gradient would depend on micro-batches.
     """
-    std = tree["algorithm"]["norm_adv_by_std_in_grpo"]
-    aggregation = tree["actor_rollout_ref"]["actor"]["loss_agg_mode"]
-    normaliser = tree["actor_rollout_ref"]["actor"]["loss_scale_factor"]
+    actor, algorithm = tree["actor_rollout_ref"]["actor"], tree["algorithm"]
+    std, aggregation, normaliser = (
+        algorithm["norm_adv_by_std_in_grpo"],
+        actor["loss_agg_mode"],
+        actor["loss_scale_factor"],
+    )
     name = tree["loss"]["name"]
+    _refuse_dependence(tree, words)
     if name == "drgpo":
         _require_drgpo(std, aggregation, normaliser, words)
     elif name == "grpo":
-        constant = aggregation == _CONSTANT_SUM
-        if not std and not constant:
-            yield (
-                f"{ADVANTAGE_STD}=false with loss={name} is half of Dr. GRPO: the other half is "
-                f"{AGGREGATION}={_CONSTANT_SUM} with {NORMALISER}=<max_response_length>. loss=drgpo sets both."
-            )
-        if constant and std:
-            yield (
-                f"{AGGREGATION}={_CONSTANT_SUM} with loss={name} is half of Dr. GRPO: the other half is "
-                f"{ADVANTAGE_STD}=false. loss=drgpo sets both."
-            )
-        if constant and normaliser is None:
-            yield (
-                f"{AGGREGATION}={_CONSTANT_SUM} with {NORMALISER}=null divides by the padded width of each micro-batch, "
-                "which is no constant; set it to data.max_response_length."
-            )
+        yield from _half_drgpo(name, std, aggregation)
+    if name in _OF_RESPONSES and algorithm["rollout_correction"]["rollout_is"] is not None:
+        key = "algorithm.rollout_correction.rollout_is"
+        raise complaint(
+            f"{key}={algorithm['rollout_correction']['rollout_is']} weighs single tokens, and loss={name} is one of whole "
+            "responses.",
+            type_line=_replaced(words, key, "null"),
+        )
+    updates = tree["data"]["train_batch_size"] // actor["ppo_mini_batch_size"] * actor["ppo_epochs"]
+    if name == "mirror_descent" and updates == 1:
+        yield (
+            "loss=mirror_descent with one update a step: the log ratio to the policy that drew the responses is zero then, "
+            "so loss.tau has no effect. More updates: actor_rollout_ref.actor.ppo_epochs=2, or a smaller "
+            "actor_rollout_ref.actor.ppo_mini_batch_size."
+        )
+    if name in _ON_POLICY and updates > 1:
+        yield (
+            f"loss={name} with {updates} updates a step: it is on-policy, so only the first of them has the right gradient. "
+            f"One update: actor_rollout_ref.actor.ppo_mini_batch_size={tree['data']['train_batch_size']} "
+            "actor_rollout_ref.actor.ppo_epochs=1."
+        )
+
+
+def _refuse_dependence(tree: Mapping[str, Any], words: Sequence[str]) -> None:
+    actor = tree["actor_rollout_ref"]["actor"]
+    mode = actor["policy_loss"]["loss_mode"]
+    if mode in DEPENDS_ON_MICRO_BATCHES:
+        raise complaint(
+            f"{LOSS_MODE}={mode}: what it computes depends on how the batch is cut into micro-batches: "
+            f"{DEPENDS_ON_MICRO_BATCHES[mode]}.",
+            type_line=_without(words, LOSS_MODE),
+        )
+    if actor["loss_agg_mode"] == _CONSTANT_SUM and actor["loss_scale_factor"] is None and tree["loss"]["name"] != "drgpo":
+        raise complaint(
+            f"{AGGREGATION}={_CONSTANT_SUM} with {NORMALISER}=null divides by the padded width of each micro-batch, which is "
+            "no constant, so the gradient would depend on how the batch is cut.",
+            type_line=_replaced(words, NORMALISER, tree["data"]["max_response_length"]),
+        )
+
+
+def _half_drgpo(name: str, std: bool, aggregation: str) -> Iterator[str]:
+    constant = aggregation == _CONSTANT_SUM
+    if not std and not constant:
+        yield (
+            f"{ADVANTAGE_STD}=false with loss={name} is half of Dr. GRPO: the other half is "
+            f"{AGGREGATION}={_CONSTANT_SUM} with {NORMALISER}=<max_response_length>. loss=drgpo sets both."
+        )
+    if constant and std:
+        yield (
+            f"{AGGREGATION}={_CONSTANT_SUM} with loss={name} is half of Dr. GRPO: the other half is "
+            f"{ADVANTAGE_STD}=false. loss=drgpo sets both."
+        )
 
 
 def _require_drgpo(std: bool, aggregation: str, normaliser: float | None, words: Sequence[str]) -> None:
@@ -51,7 +106,12 @@ def _require_drgpo(std: bool, aggregation: str, normaliser: float | None, words:
     for key, value, right, wanted in parts:
         if not right:
             text = "null" if value is None else str(value).lower() if isinstance(value, bool) else value
-            raise complaint(
-                f"{key}={text} contradicts loss=drgpo, which is {key} = {wanted}.",
-                type_line=[word for word in words if word.lstrip("+").partition("=")[0] != key],
-            )
+            raise complaint(f"{key}={text} contradicts loss=drgpo, which is {key} = {wanted}.", type_line=_without(words, key))
+
+
+def _without(words: Sequence[str], key: str) -> list[str]:
+    return [word for word in words if word.lstrip("+").partition("=")[0] != key]
+
+
+def _replaced(words: Sequence[str], key: str, value: Any) -> list[str]:
+    return [*_without(words, key), f"{key}={value}"]

@@ -15,6 +15,7 @@ from kimina.experiment.losses_set import half_set_losses
 from kimina.experiment.options import TABLES, from_repository, table_names
 from kimina.sft.circuit_size import check_circuit_size
 
+#: verl's own estimators that compare a response with the others of its group; ours all do, or make no sense alone.
 GROUP_RELATIVE = frozenset({"grpo", "grpo_passk", "grpo_vectorized", "gdpo", "rloo", "rloo_vectorized"})
 LR = "actor_rollout_ref.actor.optim.lr"
 
@@ -164,7 +165,8 @@ def _check_forward_passes(tree: Mapping[str, Any], words: Sequence[str]) -> None
 
 def _check_group_size(tree: Mapping[str, Any], words: Sequence[str]) -> None:
     n, loss = tree["actor_rollout_ref"]["rollout"]["n"], tree["loss"]["name"]
-    if n < 2 and tree["algorithm"]["adv_estimator"] in GROUP_RELATIVE:
+    estimator = tree["algorithm"]["adv_estimator"]
+    if n < 2 and (estimator in GROUP_RELATIVE or estimator.startswith("kimina_")):
         raise complaint(
             f"actor_rollout_ref.rollout.n={n} with loss={loss}: a response is compared with the other responses to its "
             "prompt, so a prompt needs at least 2.",

@@ -76,6 +76,13 @@ def emit_trainer_config(
         emitted.data.train_files = [str(Path(file).resolve()) for file in train_files]
         emitted.data.val_files = [str(Path(file).resolve()) for file in val_files]
         emitted.actor_rollout_ref.model.path = _local(model_path)
+        actor = emitted.actor_rollout_ref.actor
+        # verl builds this class in each training worker, and its module registers our losses there
+        actor.policy_loss._target_ = "kimina.verl.policy_losses.KiminaPolicyLossConfig"
+        actor.policy_loss.tau = ours["loss"].get("tau", 0.0)
+        if ours["loss"]["start_kl"] and not actor.use_kl_loss:
+            # verl makes a reference model where a loss uses it; with weight 0 it only measures
+            actor.use_kl_loss, actor.kl_loss_coef = True, 0.0
         if not emitted.actor_rollout_ref.model.external_lib:
             emitted.actor_rollout_ref.model.external_lib = "kimina.verl.without_trl"
         emitted.reward.custom_reward_function = {
@@ -118,6 +125,7 @@ def reward_settings(ours: dict[str, Any], our_reward: dict[str, Any], model_path
         "tokenizer": _local(model_path),
         "max_unverified_share": limit,
         "seed": int(ours["seed"]),
+        "loss": ours["loss"],
     }
 
 
