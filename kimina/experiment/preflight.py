@@ -11,6 +11,7 @@ from typing import Any
 from kimina.errors import UserError
 from kimina.experiment.complaint import complaint, nearest_first, replaced
 from kimina.experiment.keys import all_rules, is_known, is_open, leaves, reward_profile, unknown_key
+from kimina.experiment.length_set import check_length
 from kimina.experiment.losses_set import half_set_losses
 from kimina.experiment.options import TABLES, from_repository, table_names
 from kimina.sft.circuit_size import check_circuit_size
@@ -87,6 +88,7 @@ def cross_checks(tree: Mapping[str, Any], words: Sequence[str] = ()) -> Iterator
     _check_architecture(tree, words)
     _check_reward(tree, words)
     yield from half_set_losses(tree, words)
+    yield from check_length(tree, words)
     yield from _odd_but_possible(tree)
 
 
