@@ -70,7 +70,7 @@ RECIPE = {
     "actor_rollout_ref.actor.optim.clip_grad": 1.0,
     "actor_rollout_ref.actor.grad_clip": 1.0,
     "actor_rollout_ref.actor.ppo_epochs": 1,
-    "algorithm.adv_estimator": "grpo",
+    "algorithm.adv_estimator": "kimina_drgpo",
     "algorithm.norm_adv_by_std_in_grpo": False,
     "algorithm.use_kl_in_reward": False,
     "actor_rollout_ref.actor.loss_agg_mode": "seq-mean-token-sum-norm",
@@ -351,4 +351,4 @@ def test_verl_accepts_every_shipped_option(overrides, tiny_model, tmp_path):
     assert rollout.n == 8 and rollout.name in ("hf_cpu", "vllm")
     assert model.path == str(tiny_model)
     assert sandbox.url is None and emitted.reward.num_workers >= 1
-    assert algorithm.adv_estimator == "grpo"
+    assert algorithm.adv_estimator == emitted.algorithm.adv_estimator
