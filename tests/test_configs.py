@@ -53,7 +53,7 @@ PAIRS = [
 ]
 
 #: papers.md B3: kimina_prover_1.7B.sh of the Kimina-Prover-RL recipe; the script for 0.6B differs in the model alone.
-#: Not composable before error correction exists: multiturn and its sampling rate and cache.
+#: Its error correction is correction=replay, whose numbers tests/data/test_corrections_agree.py compares.
 RECIPE = {
     "data.max_prompt_length": 8192,
     "data.max_response_length": 24576,

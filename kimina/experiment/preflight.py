@@ -87,6 +87,7 @@ def cross_checks(tree: Mapping[str, Any], words: Sequence[str] = ()) -> Iterator
     _check_files(tree)
     _check_architecture(tree, words)
     _check_reward(tree, words)
+    _check_sampling(tree, words)
     yield from half_set_losses(tree, words)
     yield from check_length(tree, words)
     yield from _odd_but_possible(tree)
@@ -267,6 +268,18 @@ def _check_reward(tree: Mapping[str, Any], words: Sequence[str]) -> None:
         raise complaint(f"{error}.", type_line=line) from error
 
 
+def _check_sampling(tree: Mapping[str, Any], words: Sequence[str]) -> None:
+    sampling = tree["sampling"]
+    if "prior_attempts" not in sampling:
+        return
+    successes, attempts = sampling["prior_successes"], sampling["prior_attempts"]
+    if successes > attempts:
+        raise complaint(
+            f"sampling.prior_successes={successes:g} of sampling.prior_attempts={attempts:g}: more successes than attempts.",
+            type_line=_with(words, "sampling.prior_attempts", successes),
+        )
+
+
 def _check_architecture(tree: Mapping[str, Any], words: Sequence[str]) -> None:
     """Check the sizes of a model that is made here against each other."""
     sizes = tree["model"].get("architecture")
@@ -320,6 +333,7 @@ def _odd_but_possible(tree: Mapping[str, Any]) -> Iterator[str]:
             "data=promptset with verifier=embedded: these theorems need Mathlib, which the embedded Lean doesn't have; "
             "use verifier=kimina."
         )
+    yield from _late_curriculum(tree)
     deadline, rate = tree["verifier"].get("deadline_s"), tree["plan"]["proofs_per_second"]
     responses = tree["data"]["train_batch_size"] * tree["actor_rollout_ref"]["rollout"]["n"]
     if deadline is not None and responses / rate > deadline:
@@ -332,6 +346,17 @@ def _odd_but_possible(tree: Mapping[str, Any]) -> Iterator[str]:
         ours = "cluster.nodes" if key.endswith("nnodes") else "cluster.gpus_per_node"
         if value_at(tree, key) != value_at(tree, ours):
             yield f"{key}={value_at(tree, key)} differs from {ours}={value_at(tree, ours)}; verl follows {key}."
+
+
+def _late_curriculum(tree: Mapping[str, Any]) -> Iterator[str]:
+    sampling, steps = tree["sampling"], tree["trainer"]["total_training_steps"]
+    if sampling["name"] != "curriculum" or steps is None:
+        return
+    linear = sampling["schedule"] == "linear"
+    key = "end_step" if linear else "warmup_steps"
+    if sampling[key] > steps or (not linear and sampling[key] == steps):
+        never = "the hardest problems are never in the pool" if linear else "the hard phase never begins"
+        yield f"sampling.{key}={sampling[key]} with trainer.total_training_steps={steps}: {never}."
 
 
 def _with(words: Sequence[str], key: str, value: Any) -> list[str]:

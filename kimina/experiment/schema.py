@@ -23,6 +23,7 @@ def _columns(example: str) -> Items:
 _NAME = Text("my-run", pattern=r"[A-Za-z0-9][\w.\-+]{0,99}", described="a name (letters, digits, . _ - + only)")
 _PROBABILITY = Number(1.0, above=0, most=1)
 _TEMPERATURE = Number(1.0, least=0, most=10)
+_SHARE = Number(0.5, above=0, most=1)
 _SEED = Number(1, least=0, most=2**32 - 1, integer=True)
 
 _COLUMN_EXAMPLES = {"name": "[name]", "informal": "[informal_prefix]", "statement": "[formal_statement]"}
@@ -140,6 +141,27 @@ def _ours() -> dict[str, Rule]:
         "sft.tokenizer_problems": _count(2000),
         "sft.compile": Flag(False),
         "sft.threads": _count(2, most=4096, nullable=True),
+        "sampling.schedule": Choice(("warmup_then_hard", "linear")),
+        "sampling.difficulty": Choice(("measured", "row")),
+        "sampling.warmup_steps": _count(24, least=0),
+        "sampling.hard_share": _SHARE,
+        "sampling.hard_threshold": Number(4, nullable=True),
+        "sampling.start_share": _SHARE,
+        "sampling.end_step": _count(60),
+        "sampling.prior_successes": Number(0.5, least=0),
+        "sampling.prior_attempts": _positive(1.0),
+        "sampling.window": _count(4, most=100, nullable=True),
+        "sampling.floor": Number(0.05, least=0, most=1),
+        "sampling.times": _count(2, most=1000),
+        "sampling.revisit_share": Number(0.05, least=0, below=1),
+        "correction.capacity": _count(5000),
+        "correction.probability": _PROBABILITY,
+        "correction.share": _SHARE,
+        "correction.max_age": _count(1, nullable=True),
+        "correction.remove_drawn": Flag(False),
+        "correction.history": Choice(("code_only", "with_think")),
+        "correction.max_feedback_chars": _count(3000),
+        "correction.too_long": Choice(("drop", "cut")),
         "verifier.workers": _count(2, most=4096),
         "verifier.goals": Flag(False),
         "verifier.timeout_s": Number(60, above=0, most=3600),

@@ -29,6 +29,7 @@ ABOUT = {
     "kimina_rl/ablations/data_no_duplicates": {"data"},
 }
 SINGLE_TURN = "kimina_rl/rl_1p7b_single_turn"
+IN_ROLLOUT = "kimina_rl/ablations/error_correction_in_rollout"
 
 
 def text_of(name: str) -> str:
@@ -180,10 +181,10 @@ def test_another_option_that_is_typed_stands_in_for_a_missing_method():
 
 
 def test_a_missing_method_is_answered_with_the_experiment_that_comes_closest():
-    lines = message("experiments=kimina_rl/rl_1p7b", "seed=2").splitlines()
-    assert lines[0] == "experiments=kimina_rl/rl_1p7b needs correction=replay, which isn't built yet."
-    assert lines[1].split(": ")[1].split(", ")[0] == SINGLE_TURN
-    assert lines[2] == "  type: python run.py experiments=kimina_rl/rl_1p7b seed=2 correction=none"
+    lines = message(f"experiments={IN_ROLLOUT}", "seed=2").splitlines()
+    assert lines[0] == f"experiments={IN_ROLLOUT} needs correction=rollout, which isn't built yet."
+    assert lines[1].split(": ")[1].split(", ")[0] == "kimina_rl/ablations/error_correction"
+    assert lines[2] == f"  type: python run.py experiments={IN_ROLLOUT} seed=2 correction=none"
     assert message("experiments=kimina_rl/ablations/data_no_variants").endswith("data_no_variants data=promptset")
 
 
@@ -203,11 +204,11 @@ def test_a_method_exists_when_its_option_has_a_file():
 def test_methods_are_found_through_an_experiment_that_another_one_takes_over():
     experiment = EXPERIMENTS / "test_of_an_extension.yaml"
     experiment.write_text(
-        "# @package _global_\ndefaults:\n  - /experiments/kimina_rl/rl_1p7b\n  - override /seed: x\n  - _self_\n",
+        f"# @package _global_\ndefaults:\n  - /experiments/{IN_ROLLOUT}\n  - override /seed: x\n  - _self_\n",
         encoding="utf-8",
     )
     try:
-        assert missing_methods(experiment.stem) == ["correction=replay"]
+        assert missing_methods(experiment.stem) == ["correction=rollout"]
     finally:
         experiment.unlink()
 

@@ -3,7 +3,7 @@
 Generation and verification overlap. What was judged is on disk within seconds (``kimina.evaluation.store``), and every
 sample has a seed of its own, so an interrupted evaluation goes on with what is missing and ends as it would have.
 Canaries come first: statements that are known to be false, none of which may be proved. With ``evaluation.fix_turns=1``
-every failed first attempt gets one more turn with feedback (``kimina.evaluation.fix_turn``).
+every failed first attempt gets one more turn with feedback (``kimina.reward.fix_turn``).
 """
 
 import hashlib

@@ -16,13 +16,13 @@ from typing import Any
 
 from kimina.errors import InfrastructureError
 from kimina.evaluation import LeanMessage, Outcome, append_outcomes
-from kimina.evaluation.fix_turn import CONTEXT, feedback_or_reason, first_answer, fix_prompt
 from kimina.experiment.progress import StageProgress
 from kimina.lean.statement import Statement
 from kimina.lean.verdict import CheckRequest, CheckResult, Message, Verdict
 from kimina.lean.verifier import Verifier
 from kimina.response import OPEN_TAG
 from kimina.reward.feedback import FeedbackSettings, cut_middle
+from kimina.reward.fix_turn import CONTEXT, feedback_or_reason, first_answer, fix_prompt
 from kimina.reward.scorer import FormatReport, Scorer, reward_value
 from kimina.reward.settings import RewardSettings
 

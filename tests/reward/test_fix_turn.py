@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from kimina.errors import UserError
-from kimina.evaluation.fix_turn import HISTORIES, feedback_or_reason, first_answer, fix_prompt
 from kimina.lean.statement import Statement
 from kimina.lean.verdict import CheckResult, Message, Verdict
 from kimina.reward.feedback import FeedbackSettings
+from kimina.reward.fix_turn import HISTORIES, feedback_or_reason, first_answer, fix_prompt
 from kimina.reward.scorer import Scorer
 from kimina.reward.settings import RewardSettings
 

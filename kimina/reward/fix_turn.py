@@ -14,7 +14,8 @@ No fix turn, for the reason that is recorded:
 - ``not_asked``: a format check refused the answer and Lean was not asked (``evaluation.verify_rejected=false``);
 - ``context``: the fix prompt and the token budget don't fit into the model's context together.
 
-A fix turn is scored by itself, like a first attempt.
+A fix turn is scored by itself, like a first attempt. Evaluation and training follow the same protocol: training asks the
+fix turns of a step's failures in later steps (``kimina.data.repair_buffer``).
 """
 
 from collections.abc import Mapping, Sequence
