@@ -37,19 +37,25 @@ class FixTurnSettings(OptionSettings):
 
 
 @dataclass(frozen=True)
+class FixMaterial:
+    """What a fix prompt says behind the first prompt: ``answer`` as the model's message, ``feedback`` as the user's."""
+
+    answer: str
+    feedback: str
+
+
+@dataclass(frozen=True)
 class Rollout:
     """A judged response: the training set's ``row``, its ``statement``, the training ``step`` and ``turn`` (1 or 2).
 
-    ``key`` is unique over the run. ``opens_think`` says that the prompt ended with the opening think tag.
+    ``key`` is unique over the run.
     """
 
     row: int
     statement: str
-    response: str
     step: int
     key: str
     turn: int = 1
-    opens_think: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,37 +74,54 @@ class RepairEntry:
     key: str
 
 
-def entry_or_reason(
-    rollout: Rollout,
+def material_or_reason(
     report: FormatReport,
     result: CheckResult | None,
+    response: str,
     settings: FixTurnSettings,
-    prompt_tokens: Callable[[str, str], int],
-    max_prompt_tokens: int,
-) -> RepairEntry | str:
-    """Return the fix turn of a rollout, or the reason why it gets none.
+    *,
+    opens_think: bool = False,
+) -> FixMaterial | str:
+    """Return what a fix turn would say about a response, or the reason (of :mod:`kimina.reward.fix_turn`) why it has none.
 
     Args:
         report: what the format checks found.
         result: Lean's reply; None when Lean was not asked.
-        prompt_tokens: the length in tokens of the fix turn's whole prompt, of (first answer, feedback).
-        max_prompt_tokens: ``data.max_prompt_length``.
-
-    The reasons are those of :mod:`kimina.reward.fix_turn`, then in this order ``second_turn`` (one fix turn, no more),
-    ``feedback_too_long`` and ``prompt_too_long``. A response that broke the format and that Lean refused gets its fix
-    turn, as in the recipe, whose own fault is amended: there the second turn could never earn a reward, because the format
-    of the first was checked again with it.
+        opens_think: the prompt ended with the opening think tag.
     """
     feedback, reason = feedback_or_reason(report, result, settings.feedback_settings())
     if feedback is None:
         assert reason is not None
         return reason
+    assert report.lean_code is not None  # there is feedback on it
+    return FixMaterial(first_answer(settings.history, response, report.lean_code, opens_think=opens_think), feedback)
+
+
+def entry_or_reason(
+    rollout: Rollout,
+    material: FixMaterial | str,
+    settings: FixTurnSettings,
+    prompt_tokens: Callable[[FixMaterial], int],
+    max_prompt_tokens: int,
+) -> RepairEntry | str:
+    """Return the fix turn of a rollout, or the reason why it gets none.
+
+    Args:
+        material: what :func:`material_or_reason` returned.
+        prompt_tokens: the length in tokens of the fix turn's whole prompt.
+        max_prompt_tokens: ``data.max_prompt_length``.
+
+    The reasons are the material's, then in this order ``second_turn`` (one fix turn, no more), ``feedback_too_long`` and
+    ``prompt_too_long``. A response that broke the format and that Lean refused gets its fix turn, as in the recipe, whose
+    own fault is amended: there the second turn could never earn a reward, because the format of the first was checked
+    again with it.
+    """
+    if isinstance(material, str):
+        return material
     if rollout.turn > 1:
         return SECOND_TURN
-    if len(feedback) > settings.max_feedback_chars:
+    if len(material.feedback) > settings.max_feedback_chars:
         return FEEDBACK_TOO_LONG
-    assert report.lean_code is not None  # there is feedback on it
-    answer = first_answer(settings.history, rollout.response, report.lean_code, opens_think=rollout.opens_think)
-    if prompt_tokens(answer, feedback) > max_prompt_tokens:
+    if prompt_tokens(material) > max_prompt_tokens:
         return PROMPT_TOO_LONG
-    return RepairEntry(rollout.row, rollout.statement, answer, feedback, rollout.step, rollout.key)
+    return RepairEntry(rollout.row, rollout.statement, material.answer, material.feedback, rollout.step, rollout.key)

@@ -116,6 +116,13 @@ def _ours() -> dict[str, Rule]:
         "recipe.train_count": _count(8000),
         "recipe.dev_count": _count(244, least=0),
         "recipe.test_count": _count(244),
+        **{
+            f"scale.{part}_tokens.{option}": _count(192)
+            for part in ("prompt", "response")
+            for option in option_names("correction")
+        },
+        "correction.first_turn_share": Number(0.5, above=0, below=1),
+        "correction.second_turn_reward": Number(1.0, above=0, most=1),
         "loss.tau": Number(0.4, least=0),
         "loss.zero_variance": Choice(("keep", "mask", "resample")),
         "loss.resample_rounds": _count(10),

@@ -67,13 +67,29 @@ def fix_prompt(tokenizer: Any, prompt: Sequence[Mapping[str, str]], answer: str,
     Raises:
         UserError: the chat template has no place for an earlier answer.
     """
+    before, between, behind = _rendered(tokenizer, prompt)
+    return before + answer + between + feedback + behind
+
+
+def between_turns(tokenizer: Any, feedback: str) -> str:
+    """Return what stands between an answer and the next one when ``feedback`` is the user's turn between them.
+
+    Raises:
+        UserError: as for :func:`fix_prompt`.
+    """
+    _, between, behind = _rendered(tokenizer, [{"role": "user", "content": "?"}])
+    return between + feedback + behind
+
+
+def _rendered(tokenizer: Any, prompt: Sequence[Mapping[str, str]]) -> tuple[str, str, str]:
+    """Return the text before the answer, between answer and feedback, and behind the feedback."""
     messages = [*prompt, {"role": "assistant", "content": _ANSWER}, {"role": "user", "content": _FEEDBACK}]
     text = tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=False)
     if text.count(_ANSWER) != 1 or text.count(_FEEDBACK) != 1:
         raise UserError(
             "the model's chat template leaves earlier turns of the assistant out, so it can't be told what to fix.\n"
-            "  type: evaluation.fix_turns=0"
+            "  type: evaluation.fix_turns=0 correction=none"
         )
     before, _, rest = text.partition(_ANSWER)
     between, _, behind = rest.partition(_FEEDBACK)
-    return before + answer + between + feedback + behind
+    return before, between, behind

@@ -8,11 +8,12 @@ worker's queue.
 import traceback
 
 from verl.single_controller.base.decorator import Dispatch, register
-from verl.workers.engine_workers import ActorRolloutRefWorker
+
+from kimina.verl.worker import KiminaWorker
 
 
-class EarlyWorker(ActorRolloutRefWorker):
-    """``ActorRolloutRefWorker`` whose ``init_model`` returns at once to its caller."""
+class EarlyWorker(KiminaWorker):
+    """``KiminaWorker`` whose ``init_model`` returns at once to its caller."""
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL, blocking=False)
     def init_model(self):

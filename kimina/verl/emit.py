@@ -96,6 +96,10 @@ def emit_trainer_config(
                 }
             },
         }
+        agent = emitted.actor_rollout_ref.rollout.agent
+        if agent.agent_loop_config_path is None:
+            agent.agent_loop_config_path = str(Path(__file__).with_name(AGENT_LOOPS))
+            agent.default_agent_loop = AGENT_LOOP
         trainer = emitted.trainer
         trainer.default_local_dir = str(out_dir.resolve() / CHECKPOINTS)
         trainer.resume_mode = "auto"
@@ -111,8 +115,14 @@ def emit_trainer_config(
     return emitted
 
 
+AGENT_LOOPS, AGENT_LOOP = "agent_loops.yaml", "kimina_proof"
+
+
 def reward_settings(ours: dict[str, Any], our_reward: dict[str, Any], model_path: Path | str) -> dict[str, Any]:
     """Return what the reward workers and the trainer need to know about reward and verifier."""
+    if ours["correction"]["name"] != "none":
+        # there is feedback on a failure only if Lean was asked about it
+        our_reward = {**our_reward, "verify_rejected": True}
     verifier = dict(ours["verifier"])
     if verifier.get("cache") not in (None, AUTO):
         # Ray's workers stand in other folders.
@@ -125,7 +135,7 @@ def reward_settings(ours: dict[str, Any], our_reward: dict[str, Any], model_path
         "tokenizer": _local(model_path),
         "max_unverified_share": limit,
         "seed": int(ours["seed"]),
-        "loss": ours["loss"],
+        **{node: ours[node] for node in ("loss", "length", "sampling", "correction")},
     }
 
 

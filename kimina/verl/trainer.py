@@ -1,7 +1,8 @@
 """verl's synchronous PPO trainer with what an experiment needs around it.
 
-Beyond ``PPOTrainerSync`` it takes unverified responses out of the update, writes one line a step to ``metrics.jsonl`` and
-a few responses to ``samples/``, keeps whole checkpoints only, and stops the run when nobody judges.
+Beyond ``PPOTrainerSync`` it draws prompts by ``sampling=`` and ``correction=``, adds length rewards, treats groups without a
+difference as ``loss.zero_variance`` says, takes unverified responses out of the update, writes one line a step to
+``metrics.jsonl`` and a few responses to ``samples/``, keeps whole checkpoints only, and stops the run when nobody judges.
 """
 
 import random
@@ -20,17 +21,25 @@ from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils import tensordict_utils as tu
+from verl.utils.dataset.rl_dataset import collate_fn
 
-from kimina.durable import write_json, write_text
+from kimina.data.repair_entry import Rollout
+from kimina.data.sampling import Outcome
+from kimina.durable import read_json, write_json, write_text
 from kimina.errors import InfrastructureError, LimitError
 from kimina.metrics_log import MetricsLog
 from kimina.reward.settings import RewardSettings
-from kimina.verl import checkpoints
+from kimina.verl import checkpoints, policy_losses  # noqa: F401  (registers our advantage estimators)
+from kimina.verl.group_rewards import group_rewards, mean, outcomes_of_rows
+from kimina.verl.prompt_feed import PromptFeed
+from kimina.verl.resampling import ResamplingBuffer
+from kimina.verl.reward import material_of
 from kimina.verl.sample_log import SampleLog
 from kimina.verl.step_metrics import JudgedSample, left_out, optimiser_metrics, summarise, tracked_metrics, unverified_share
 from kimina.verl.violation_table import COLUMNS, violation_examples
 
 POLL_INTERVAL_S = 0.05
+FEED_STATE = "prompt_feed.json"
 
 
 class KiminaTrainer(PPOTrainerSync):
@@ -56,19 +65,52 @@ class KiminaTrainer(PPOTrainerSync):
         self._validated: tuple[list[str], list[str]] = ([], [])
         self._judged: dict[str, JudgedSample] = {}
         self._infos: dict[str, dict[str, Any]] = {}
+        self._prompts: dict[str, dict[str, Any]] = {}  # by sample: the extra_info that its prompt was drawn with
+        self._extra_row: dict[str, Any] = {}
         self._last_row_at = time.monotonic()
+
+    def _build_replay_buffer(self):
+        if self.settings["loss"]["zero_variance"] != "resample":
+            return super()._build_replay_buffer()
+        return ResamplingBuffer(
+            trainer_mode=self.trainer_mode,
+            trainer_config=self.config.trainer.v1.get(self.trainer_mode, {}),
+            max_off_policy_threshold=self.config.trainer.v1.sampler.max_off_policy_threshold,
+            max_off_policy_strategy=self.config.trainer.v1.sampler.max_off_policy_strategy,
+            sampler_kwargs=self.config.trainer.v1.sampler.sampler_kwargs,
+            refill_fn=self._add_prompts_to_generate,
+            rounds=self.settings["loss"]["resample_rounds"],
+        )
+
+    def _init_dataloader(self):
+        super()._init_dataloader()
+        self.feed = PromptFeed(
+            self.train_dataset,
+            self.tokenizer,
+            sampling=self.settings["sampling"],
+            correction=self.settings["correction"],
+            length=self.settings["length"],
+            seed=self.settings["seed"],
+            max_prompt_tokens=self.config.data.max_prompt_length,
+        )
 
     # ---- start ------------------------------------------------------------------------------------------------------
     def _init_resource_pool_mgr(self):
         super()._init_resource_pool_mgr()
         if self.config.trainer.device != "cpu":
+            from kimina.verl.worker import KiminaWorker
+
+            self._replace_workers(KiminaWorker)
             return
         from kimina.verl import rollout_registry  # noqa: F401
         from kimina.verl.early_worker import EarlyWorker
 
-        for role in (Role.ActorRollout, Role.ActorRolloutRef):
+        self._replace_workers(EarlyWorker)
+
+    def _replace_workers(self, worker_class: type) -> None:
+        for role in (Role.Actor, Role.ActorRollout, Role.ActorRolloutRef):
             if role in self.role_worker_mapping:
-                self.role_worker_mapping[role] = ray.remote(EarlyWorker)
+                self.role_worker_mapping[role] = ray.remote(worker_class)
 
     def init(self, on_started: Callable[[], None] = lambda: None) -> None:
         """verl's ``init``, with a call in between when all servers are there but the first weights are not yet sent.
@@ -96,12 +138,19 @@ class KiminaTrainer(PPOTrainerSync):
 
     # ---- one step ---------------------------------------------------------------------------------------------------
     def step(self, metrics: dict, timing_raw: dict) -> KVBatchMeta:
-        self._judged, self._infos = {}, {}
+        self._judged, self._infos, self._prompts, self._extra_row = {}, {}, {}, {}
         # what a run that stops within this step needs in order to repeat it with the same prompts
-        self._data_before_step = self.train_dataloader.state_dict()
+        self._feed_before_step = self.feed.state()
         batch = super().step(metrics, timing_raw)
+        self._learn_from_step(batch)
         # before verl saves this step's checkpoint: a run resumed from it must find the row
         self._write_row(batch, metrics, timing_raw)
+        return batch
+
+    def _next_train_batch(self, num_prompts: int | None = None) -> TensorDict:
+        items = self.feed.draw(self.global_steps, num_prompts or self.config.data.train_batch_size)
+        batch = tu.get_tensordict(collate_fn(items))
+        tu.assign_non_tensor_data(batch, "global_steps", self.global_steps)
         return batch
 
     def _balance_batch(self, batch: KVBatchMeta, *args, **kwargs) -> KVBatchMeta:
@@ -114,19 +163,66 @@ class KiminaTrainer(PPOTrainerSync):
                 f"step {self.global_steps}: {missing} of {expected} responses never came back from rollout and reward. "
                 "The log has the reason: look for the first 'Error in _run_prompt'."
             )
+        # in the order of drawing, not in that of coming back: with several updates a step it decides what is in each
+        order = sorted(range(len(batch.keys)), key=lambda place: _order_of(batch.keys[place]))
+        batch.reorder(order)
         return super()._balance_batch(batch, *args, **kwargs)
 
     def _compute_advantage(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
         real = [(key, tag) for key, tag in zip(batch.keys, batch.tags, strict=True) if not tag.get("is_padding", False)]
         keys = [key for key, _ in real]
-        fields = tq.kv_batch_get(keys=keys, partition_id=batch.partition_id, select_fields=["extra_fields"])
-        for (key, tag), extra in zip(real, list(fields["extra_fields"]), strict=True):
+        fields = ["extra_fields", "extra_info", "response_mask"]
+        data = tq.kv_batch_get(keys=keys, partition_id=batch.partition_id, select_fields=fields)
+        masks = data["response_mask"].unbind()
+        columns = zip(keys, list(data["extra_fields"]), list(data["extra_info"]), masks, strict=True)
+        for key, extra, prompt, mask in columns:
             info = extra["reward_extra_info"]
-            self._infos[key] = info
-            self._judged[key] = JudgedSample.from_reward(key.split("_")[0], tag["response_len"], info)
+            self._infos[key], self._prompts[key] = info, prompt
+            # feedback between two answers isn't the model's
+            self._judged[key] = JudgedSample.from_reward(key.split("_")[0], int(mask.sum()), info)
         self._stop_when_nobody_judges(keys)
-        self._mask(left_out([self._judged[key] for key in keys], keys), batch.partition_id)
+        self._add_length_rewards_and_mask(keys, batch.partition_id)
         return super()._compute_advantage(batch, metrics)
+
+    def _add_length_rewards_and_mask(self, keys: list[str], partition: str) -> None:
+        """Add length rewards to the samples' scores, and take out of the update what must not count."""
+        budgets = {key: self._prompts[key].get("budget") for key in keys}
+        found = group_rewards({key: self._judged[key] for key in keys}, self.feed.length, self.global_steps, budgets)
+        if any(found.length.values()):
+            self._add_scores(found.length, partition)
+        out = set(left_out([self._judged[key] for key in keys], keys))
+        if self.settings["loss"]["zero_variance"] != "keep":
+            out |= found.equal
+        self._mask([key for key in keys if key in out], partition)
+        self._extra_row["length_reward"] = mean(list(found.length.values()))
+        self._extra_row["equal_groups"] = mean([float(key in found.equal) for key in found.length])
+
+    def _add_scores(self, added: dict[str, float], partition: str) -> None:
+        keys = list(added)
+        data = tq.kv_batch_get(keys=keys, partition_id=partition, select_fields=["rm_scores"])
+        rows = [row.clone() for row in data["rm_scores"].unbind()]
+        for key, row in zip(keys, rows, strict=True):
+            row[-1] += added[key]
+        scores = torch.nested.as_nested_tensor(rows, layout=torch.jagged)
+        tq.kv_batch_put(keys=keys, partition_id=partition, fields=TensorDict({"rm_scores": scores}, batch_size=len(keys)))
+
+    def _update_actor(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
+        if self.settings["loss"]["reset_optimizer"]:
+            self.actor_rollout_wg.reset_optimizer()
+        return super()._update_actor(batch, metrics)
+
+    def _learn_from_step(self, batch: KVBatchMeta) -> None:
+        """Tell the sampler and the repair buffer what became of the step's prompts."""
+        rows = {key: int(prompt["row"]) for key, prompt in self._prompts.items()}
+        outcomes = outcomes_of_rows(self._judged, rows)
+        self.feed.record(self.global_steps, [Outcome(*outcome) for outcome in outcomes])
+        if self.feed.repair is None:
+            return
+        # in the order of drawing, which a resumed run repeats
+        for key in sorted(self._judged, key=_order_of):
+            sample = self._judged[key]
+            rollout = Rollout(rows[key], self._prompts[key]["statement"], self.global_steps, key, sample.turn)
+            self.feed.offer_fix_turn(rollout, material_of(self._infos[key]))
 
     def _expected_samples(self) -> int:
         return self.config.data.train_batch_size * self.config.actor_rollout_ref.rollout.n
@@ -169,13 +265,26 @@ class KiminaTrainer(PPOTrainerSync):
         row = {
             "step": self.global_steps,
             **summary,
-            "entropy": self._sampled_entropy(batch),
+            **self._extra_row,
+            "truncated": mean([float(sample.response_tokens >= self._limit) for sample in self._judged.values()]),
+            "prompts": self.feed.metrics(),
+            **self._policy_figures(batch),
             **optimiser_metrics(metrics),
             "seconds": seconds,
         }
         self.sample_log.write(self.global_steps, self._texts(batch))
         self.metrics_log.append(row)
-        metrics.update({**tracked_metrics(summary), "kimina/entropy": row["entropy"]})
+        own = ("entropy", "start_kl", "truncated", "length_reward", "equal_groups")
+        metrics.update({**tracked_metrics(summary), **{f"kimina/{name}": row[name] for name in own}})
+        metrics.update(
+            {f"kimina/{part}/{name}": value for part, figures in row["prompts"].items() for name, value in figures.items()}
+        )
+
+    @property
+    def _limit(self) -> int:
+        """Most tokens that a response of this step may have."""
+        own = self.config.data.max_response_length
+        return min(own, self.feed.length.limit(self.global_steps) or own)
 
     def _maybe_log_val_generations(self, inputs, outputs, scores):
         # verl calls this with all texts of a validation, just before it sums up what their rewards said
@@ -208,18 +317,24 @@ class KiminaTrainer(PPOTrainerSync):
         self.validation_log.append({"step": self.global_steps, **metrics})
         return metrics
 
-    def _sampled_entropy(self, batch: KVBatchMeta) -> float | None:
-        """Estimate the policy's entropy in nats a token: the mean of -log p over the sampled tokens.
+    def _policy_figures(self, batch: KVBatchMeta) -> dict[str, float | None]:
+        """Estimate from the sampled tokens, in nats a token, the policy's entropy and its divergence from the start.
 
-        Unlike verl's exact figure it needs no second pass over the vocabulary.
+        ``entropy`` is the mean of -log p; unlike verl's exact figure it needs no second pass over the vocabulary.
+        ``start_kl`` is the mean of q/p - log(q/p) - 1 with p the policy's probability of a token and q that of the model
+        that RL started from, an unbiased estimate of KL(policy || start); null where no reference model is kept.
         """
         keys = [key for key in batch.keys if key in self._judged]
-        data = tq.kv_batch_get(
-            keys=keys, partition_id=batch.partition_id, select_fields=["old_log_probs", "response_mask"]
-        )
-        log_probs = torch.cat(data["old_log_probs"].unbind())
+        fields = ["old_log_probs", "response_mask", *(["ref_log_prob"] if self.use_reference_policy else [])]
+        data = tq.kv_batch_get(keys=keys, partition_id=batch.partition_id, select_fields=fields)
         mask = torch.cat(data["response_mask"].unbind()).bool()
-        return float(-log_probs[mask].mean()) if mask.any() else None
+        if not mask.any():
+            return {"entropy": None, "start_kl": None}
+        log_probs = torch.cat(data["old_log_probs"].unbind())[mask]
+        if not self.use_reference_policy:
+            return {"entropy": float(-log_probs.mean()), "start_kl": None}
+        ratio = torch.cat(data["ref_log_prob"].unbind())[mask] - log_probs
+        return {"entropy": float(-log_probs.mean()), "start_kl": float((ratio.exp() - ratio - 1).mean())}
 
     def _texts(self, batch: KVBatchMeta) -> list[dict[str, Any]]:
         """Return a few responses of the step as text: proved ones and failed ones, with what judged them."""
@@ -239,8 +354,17 @@ class KiminaTrainer(PPOTrainerSync):
         ]
 
     # ---- checkpoints ------------------------------------------------------------------------------------------------
+    def _load_checkpoint(self):
+        super()._load_checkpoint()
+        if self.global_steps > 0:
+            self.feed.load_state(read_json(checkpoints.folder_of(self.checkpoint_root, self.global_steps) / FEED_STATE))
+
     def _save_checkpoint(self):
+        self._save_with(self.feed.state())
+
+    def _save_with(self, feed_state: dict[str, Any]) -> None:
         super()._save_checkpoint()
+        write_json(checkpoints.folder_of(self.checkpoint_root, self.global_steps) / FEED_STATE, feed_state)
         self._mark_complete()
 
     def _save_state_before_step(self) -> None:
@@ -248,13 +372,16 @@ class KiminaTrainer(PPOTrainerSync):
         stopped_in, self.global_steps = self.global_steps, self.global_steps - 1
         try:
             if self.global_steps > 0 and self.global_steps not in checkpoints.complete_steps(self.checkpoint_root):
-                super()._save_checkpoint()
-                folder = checkpoints.folder_of(self.checkpoint_root, self.global_steps)
-                torch.save(self._data_before_step, folder / "data.pt")
-                self._mark_complete()
+                self._save_with(self._feed_before_step)
         finally:
             self.global_steps = stopped_in
 
     def _mark_complete(self) -> None:
         checkpoints.mark_complete(self.checkpoint_root, self.global_steps, keep=self.settings["keep_checkpoints"])
         write_text(self.checkpoint_root / checkpoints.TRACKER, str(self.global_steps))
+
+
+def _order_of(key: str) -> tuple[str, int, int]:
+    """verl's key of a sample, cut into prompt, session and output."""
+    prompt, session, output = key.rsplit("_", 2)
+    return prompt, int(session), int(output)

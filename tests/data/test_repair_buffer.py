@@ -60,6 +60,13 @@ def test_each_place_is_a_fix_turn_with_the_probability():
         assert plausible(sum(batch[place] is not None for batch in places), 400, 0.3)
 
 
+def test_the_draws_of_a_step_are_independent():
+    it = buffer(probability=0.5)
+    it.add([entry(number) for number in range(2000)])
+    filled = sum(it.draw(2, 1) != [None] for _ in range(1000))
+    assert plausible(filled, 1000, 0.5)
+
+
 def test_entries_are_drawn_equally_often_and_stay():
     it = buffer(probability=0.5)
     it.add([entry(number) for number in range(8)])

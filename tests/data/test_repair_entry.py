@@ -2,7 +2,7 @@
 
 import pytest
 
-from kimina.data.repair_entry import FixTurnSettings, RepairEntry, Rollout, entry_or_reason
+from kimina.data.repair_entry import FixTurnSettings, RepairEntry, Rollout, entry_or_reason, material_or_reason
 from kimina.lean.verdict import CheckResult, Message, Verdict
 from kimina.reward.scorer import Scorer
 from kimina.reward.settings import RewardSettings
@@ -21,8 +21,9 @@ def outcome(
     if verdict is not None:
         messages = (Message("error", 2, 2, None, None, text),) if verdict is Verdict.LEAN_ERROR else ()
         result = CheckResult("x", verdict, messages, 0.1, "detail", None, "4.35.0")
-    rollout = Rollout(7, STATEMENT, response, 3, "key", turn, opens_think)
-    return entry_or_reason(rollout, report, result, FixTurnSettings(**settings), lambda answer, feedback: tokens, 100)
+    chosen = FixTurnSettings(**settings)
+    material = material_or_reason(report, result, response, chosen, opens_think=opens_think)
+    return entry_or_reason(Rollout(7, STATEMENT, 3, "key", turn), material, chosen, lambda material: tokens, 100)
 
 
 def test_a_failure_becomes_a_fix_turn():
@@ -92,6 +93,7 @@ def test_the_prompts_length_is_asked_of_what_will_stand_in_it():
     seen = []
     report = SCORER.check_format(STATEMENT, RESPONSE)
     result = CheckResult("x", Verdict.TIMEOUT, (), 0.1, "detail", None, "4.35.0")
-    rollout = Rollout(7, STATEMENT, RESPONSE, 3, "key")
-    found = entry_or_reason(rollout, report, result, FixTurnSettings(), lambda *texts: seen.append(texts) or 100, 100)
-    assert seen == [(found.first_answer, found.feedback)]
+    material = material_or_reason(report, result, RESPONSE, FixTurnSettings())
+    rollout = Rollout(7, STATEMENT, 3, "key")
+    found = entry_or_reason(rollout, material, FixTurnSettings(), lambda asked: seen.append(asked) or 100, 100)
+    assert seen == [material] and (found.first_answer, found.feedback) == (material.answer, material.feedback)

@@ -11,6 +11,7 @@ from transfer_queue import KVBatchMeta
 from verl.utils import tensordict_utils as tu
 
 from kimina.errors import InfrastructureError, LimitError
+from kimina.reward.length import make_length_control
 from kimina.verl import trainer as trainer_module
 from kimina.verl.trainer import KiminaTrainer
 
@@ -50,12 +51,12 @@ def queue(monkeypatch):
     return queue
 
 
-def make_trainer(prompts, n, limit=0.5):
+def make_trainer(prompts, n, limit=0.5, zero_variance="keep", length=None):
     trainer = object.__new__(KiminaTrainer)
     trainer.config = OmegaConf.create(
         {
             "algorithm": {
-                "adv_estimator": "grpo",
+                "adv_estimator": "kimina_drgpo",
                 "norm_adv_by_std_in_grpo": False,
                 "use_kl_in_reward": False,
                 "gamma": 1.0,
@@ -66,7 +67,9 @@ def make_trainer(prompts, n, limit=0.5):
             "actor_rollout_ref": {"rollout": {"n": n}},
         }
     )
-    trainer.settings = {"max_unverified_share": limit}
+    trainer.settings = {"max_unverified_share": limit, "loss": {"zero_variance": zero_variance}}
+    trainer.feed = SimpleNamespace(length=make_length_control(length or {"name": "none"}))
+    trainer._prompts, trainer._extra_row = {}, {}
     trainer.parameter_sync_step, trainer.global_steps = 1, 3
     trainer._judged, trainer._infos = {}, {}
     return trainer
@@ -97,6 +100,7 @@ def fill(queue, outcomes):
                 "rm_scores": scores,
                 "old_log_probs": torch.full((length,), -1.0),
                 "extra_fields": {"reward_extra_info": info},
+                "extra_info": {"budget": None},
             }
             keys.append(key)
             tags.append({"response_len": length})
@@ -154,6 +158,26 @@ def test_a_few_missing_responses_are_left_to_verl(queue, monkeypatch):
     monkeypatch.setattr(base, "_balance_batch", lambda self, batch, **_: SimpleNamespace(balanced=batch))
     batch = KVBatchMeta(partition_id="train", keys=["a_0_0", "a_1_0", "a_2_0"], tags=[{}] * 3)
     assert make_trainer(prompts=1, n=4)._balance_batch(batch, metrics={}).balanced is batch
+
+
+def test_groups_without_a_difference_are_masked_where_the_loss_says_so(queue):
+    outcomes = {"a": [True, True, True], "b": [False, False, False], "c": [True, False, None]}
+    make_trainer(prompts=3, n=3, zero_variance="mask")._compute_advantage(fill(queue, outcomes), {})
+    live = {key for key, row in queue.rows.items() if row["response_mask"].any()}
+    assert live == {"c_0_0", "c_1_0"}
+
+
+def test_length_rewards_come_on_top_and_leave_the_recorded_score(queue):
+    batch = fill(queue, {"a": [True, True, False, True]})  # 2, 3, 4 and 5 tokens
+    length = {"name": "k15", "weight": 1.0, "warmup": "step", "start_step": 1, "ramp_steps": 1}
+    trainer = make_trainer(prompts=1, n=4, length=length)
+    trainer._compute_advantage(batch, {})
+    totals = [float(queue.rows[f"a_{number}_0"]["rm_scores"].sum()) for number in range(4)]
+    assert totals == pytest.approx([1.5, 1 + 1 / 6, -1 / 6, 0.5])
+    advantages = [float(queue.rows[f"a_{number}_0"]["advantages"][0]) for number in range(4)]
+    assert advantages == pytest.approx([total - 0.75 for total in totals])
+    assert [trainer._judged[f"a_{number}_0"].score for number in range(4)] == [1.0, 1.0, 0.0, 1.0]
+    assert trainer._extra_row["length_reward"] == pytest.approx(0.0)
 
 
 def test_mask_accepts_an_empty_list(queue):
