@@ -76,6 +76,7 @@ class PromptFeed:
         item["extra_info"] = {
             **item["extra_info"],
             "row": row,
+            "statement": item["reward_model"]["ground_truth"],
             "turn": 1 if entry is None else 2,
             "fix": None if entry is None else {"answer": entry.first_answer, "feedback": entry.feedback},
             "fix_in_rollout": self.in_rollout,

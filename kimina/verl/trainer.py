@@ -7,6 +7,7 @@ difference as ``loss.zero_variance`` says, takes unverified responses out of the
 
 import random
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -268,6 +269,7 @@ class KiminaTrainer(PPOTrainerSync):
             **self._extra_row,
             "truncated": mean([float(sample.response_tokens >= self._limit) for sample in self._judged.values()]),
             "prompts": self.feed.metrics(),
+            **self._fix_turn_figures(),
             **self._policy_figures(batch),
             **optimiser_metrics(metrics),
             "seconds": seconds,
@@ -279,6 +281,14 @@ class KiminaTrainer(PPOTrainerSync):
         metrics.update(
             {f"kimina/{part}/{name}": value for part, figures in row["prompts"].items() for name, value in figures.items()}
         )
+
+    def _fix_turn_figures(self) -> dict[str, dict[str, int]]:
+        """Where fix turns happen within a sample: how many did, and why the others did not."""
+        if not self.feed.in_rollout:
+            return {}
+        reasons = Counter(info["no_fix_turn"] for key, info in self._infos.items() if self._judged[key].earlier is None)
+        asked = sum(sample.earlier is not None for sample in self._judged.values())
+        return {"fix_turns": {"asked": asked, **dict(sorted(reasons.items()))}}
 
     @property
     def _limit(self) -> int:
