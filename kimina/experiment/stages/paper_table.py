@@ -77,7 +77,10 @@ def _build(context: RunContext, declaration: TableDeclaration, plans: Mapping[st
             continue
         context.progress.say(f"row {number} of {len(todo)}: {row.title}: {plans[row.id].command}")
         code = _run(context, row.id, plans[row.id])
-        if code != 0:
+        if code != 0 and row_state(row, plans[row.id]).status not in TO_MAKE:
+            # Another process that builds the same row was a moment earlier.
+            context.progress.say(f"{row.id}: another process makes it; the other rows go on")
+        elif code != 0:
             failed.append(row.id)
             context.progress.say(f"{row.id}: ended with exit code {code}; the other rows go on")
     return failed
