@@ -17,11 +17,13 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 import kimina
-from kimina.errors import InfrastructureError
+from kimina.errors import InfrastructureError, UserError
 from kimina.generation.interface import Completion
 from kimina.generation.qwen3_cpu import Gathering, Piece, Qwen3Generator, check_request, decode_pieces, plan_batches
 from kimina.generation.sampling import prompt_seeds
 
+# What a worker says of a request that it did not answer: its model is at fault, or something else.
+_WRONG_MODEL, _FAILED = "wrong model", "failed"
 # Seconds between two looks of a worker whether its parent lives.
 _LOOK_FOR_PARENT_S = 0.5
 
@@ -83,6 +85,8 @@ class ProcessGenerator:
             failed, answer = connection.recv()
         except (EOFError, ConnectionResetError):
             raise self._death(connection) from None
+        if failed == _WRONG_MODEL:
+            raise UserError(answer)
         if failed:
             raise InfrastructureError(f"a generation process failed:\n{answer}")
         return [
@@ -150,11 +154,14 @@ def _serve(descriptor: int) -> None:
                 if generator is None:
                     generator = Qwen3Generator.from_checkpoint(model_path, dtype)
                 batch = decode_pieces(generator.model, prompts, pieces, stop_ids=generator.stop_ids, **options)
+            except UserError as error:
+                connection.send((_WRONG_MODEL, str(error)))
+                return
             except Exception:  # the process boundary: the parent raises it as one of ours
-                connection.send((True, traceback.format_exc()))
+                connection.send((_FAILED, traceback.format_exc()))
                 return
             rows = [[(item.token_ids, item.log_probs, item.finished) for item in row] for row in batch]
-            connection.send((False, rows))
+            connection.send(("", rows))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
 

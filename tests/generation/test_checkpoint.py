@@ -10,6 +10,8 @@ import pytest
 
 from kimina.errors import UserError
 from kimina.generation.checkpoint import check_weights, read_config, read_tokenizer
+from kimina.generation.processes import ProcessGenerator
+from kimina.generation.qwen3_cpu import Qwen3Generator
 
 MODEL = Path(__file__).parents[2] / "assets" / "warm_start" / "model"
 
@@ -40,6 +42,17 @@ def test_a_folder_without_weights_or_tokenizer_is_a_users_error(model):
     (model / "tokenizer.json").write_text(json.dumps({"version": 1}))
     with pytest.raises(UserError, match="tokenizer of the model"):
         read_tokenizer(model)
+
+
+def test_a_configuration_of_another_model_is_a_users_error(model):
+    config = json.loads((model / "config.json").read_text())
+    del config["num_attention_heads"]
+    (model / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match="don't fit each other: KeyError"):
+        Qwen3Generator.from_checkpoint(model)
+    generator = ProcessGenerator(model, "float32", 4, 1)
+    with pytest.raises(UserError, match="don't fit each other"):
+        generator.generate([[1]], 1, max_new_tokens=1)
 
 
 def test_a_generation_process_ends_with_its_parent():
