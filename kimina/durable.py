@@ -112,7 +112,7 @@ def read_json(path: str | os.PathLike[str]) -> Any:
         return json.loads(Path(path).read_bytes())
     except OSError as error:
         raise InfrastructureError(f"cannot read {path}: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InfrastructureError(
             f"{path} is not valid JSON ({error}); remove it and run the same command again"
         ) from error
@@ -179,7 +179,7 @@ class JsonLines:
                 continue
             try:
                 row = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise InfrastructureError(f"{self.path}, line {number}: not valid JSON ({error})") from error
             if not isinstance(row, dict):
                 raise InfrastructureError(f"{self.path}, line {number}: a JSON object is expected")

@@ -5,6 +5,7 @@ Source: the system and user texts of kimina-prover-rl (Kimina-Prover-RL, data pr
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from kimina.durable import write_bytes
 from kimina.errors import InfrastructureError
@@ -52,6 +53,27 @@ def prompt_row(
             "reference_proof": reference_proof,
         },
     }
+
+
+def misfit(row: Mapping[str, Any]) -> str | None:
+    """Return what keeps ``row`` from being one of a prompt set as `prompt_row` makes them, None where nothing does.
+
+    Only what an evaluation reads must be there; other fields may be missing.
+    """
+    info, messages = row.get("extra_info"), row.get("prompt")
+    if not isinstance(info, Mapping):
+        return "extra_info is missing"
+    for key in ("problem_id", "statement", "family"):
+        if not isinstance(info.get(key), str) or (key != "family" and not info[key].strip()):
+            return f"extra_info.{key} is missing or no text"
+    if not isinstance(info.get("level"), int):
+        return "extra_info.level is missing or no whole number"
+    if not isinstance(messages, list) or not messages:
+        return "prompt is no list of messages"
+    for message in messages:
+        if not isinstance(message, Mapping) or not all(isinstance(message.get(key), str) for key in ("role", "content")):
+            return "prompt has a message without role and content"
+    return None
 
 
 def write_rows(rows: Sequence[Mapping], path: Path) -> None:

@@ -96,6 +96,8 @@ def _json_rows(file: Path) -> list[dict[str, Any]]:
                 row = json.loads(line)
             except ValueError as error:
                 raise UserError(f"{file}, line {number}: not JSON ({error}); one object a line is expected") from error
+            except RecursionError as error:
+                raise UserError(f"{file}, line {number}: JSON nested too deeply; one flat object a line is expected") from error
             if not isinstance(row, dict):
                 raise UserError(f"{file}, line {number}: one JSON object a line is expected")
             rows.append(row)

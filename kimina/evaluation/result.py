@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from kimina.evaluation.estimators import best_at_k, pass_values
 from kimina.evaluation.intervals import Interval, rate_interval
 from kimina.evaluation.problem_counts import ProblemCounts, mean_generations
 from kimina.evaluation.records import Outcome, ProblemResult, group_by_problem
-from kimina.evaluation.store import read_outcomes, read_prompt_set
+from kimina.evaluation.store import how_to_complete, read_outcomes, read_prompt_set
 
 SUMMARY_SCHEMA = 2
 DEFAULT_KS = (1, 8, 64)
@@ -78,7 +78,9 @@ class EvalResult:
         return cls(label, problems)
 
     @classmethod
-    def read(cls, label: str, folder: str | Path, *, texts: bool = True) -> "EvalResult":
+    def read(
+        cls, label: str, folder: str | Path, *, texts: bool = True, expected: Mapping[str, Any] | None = None
+    ) -> "EvalResult":
         """Read the folder of an evaluation.
 
         The problems are those of the prompt set that it was asked (``prompts.parquet`` in the folder), whether they have
@@ -86,17 +88,27 @@ class EvalResult:
 
         Args:
             texts: without them responses, feedback and Lean's messages are left empty; enough for every number.
+            expected: the `summary` that was written when the evaluation ended. Records that came to less than it says are
+                refused: a part was lost since.
 
         Raises:
-            InfrastructureError: the records are missing or damaged.
+            InfrastructureError: the records are missing, damaged, or fewer than ``expected`` says.
         """
         prompts = Path(folder) / PROMPTS
         try:
-            return cls.of(
+            result = cls.of(
                 label, read_outcomes(folder, texts=texts), read_prompt_set(prompts) if prompts.exists() else None
             )
         except ValueError as error:
             raise InfrastructureError(f"{folder} is damaged: {error}") from error
+        wanted = (expected or {}).get("samples", 0), ((expected or {}).get("error_fixing") or {}).get("fix_turns", 0)
+        for noun, found, count in (("samples", result.outcomes, wanted[0]), ("fix turns", result.fixes, wanted[1])):
+            if len(found) < count:
+                raise InfrastructureError(
+                    f"{folder} holds {len(found)} of the {count} {noun} that it had when the evaluation ended: parts of the "
+                    f"records are missing. Put them back, or {how_to_complete(folder)}."
+                )
+        return result
 
     @cached_property
     def counts(self) -> list[tuple[int, int]]:

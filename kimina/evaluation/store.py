@@ -39,6 +39,14 @@ def samples_folder(folder: str | os.PathLike[str]) -> Path:
     return folder if folder.name == SAMPLES else folder / SAMPLES
 
 
+def how_to_complete(folder: str | os.PathLike[str]) -> str:
+    """Return what makes lost samples again, for the end of a sentence: a finished evaluation is only reused otherwise."""
+    return (
+        f"remove {Path(folder) / 'manifest.json'}, which says that the evaluation is finished, and run its command again: it "
+        "makes the samples that are missing"
+    )
+
+
 def append_outcomes(folder: str | os.PathLike[str], outcomes: Sequence[Outcome]) -> Path | None:
     """Write ``outcomes`` as the next part; returns the file, or None where there is nothing to write.
 
@@ -187,7 +195,7 @@ def _damage(parts: Sequence[Path], columns: Sequence[str]) -> InfrastructureErro
             except duckdb.Error as error:
                 return InfrastructureError(
                     f"{part} is damaged or no part of an evaluation's records: {_first_line(error)}. "
-                    "Remove it and run the evaluation again: it makes the samples that are missing."
+                    f"Put a whole copy in its place, or remove it and {how_to_complete(part.parent.parent)}."
                 )
     return None
 

@@ -163,9 +163,19 @@ class Artifact:
         return MetricsLog(self.folder / METRICS_NAME)
 
     def manifest(self) -> dict[str, Any]:
-        """Return the manifest, an empty mapping before the stage has begun."""
+        """Return the manifest, an empty mapping before the stage has begun.
+
+        Raises:
+            InfrastructureError: the file is unreadable, or no manifest.
+        """
         path = self.folder / MANIFEST_NAME
-        return read_json(path) if path.exists() else {}
+        content = read_json(path) if path.exists() else {}
+        if not isinstance(content, dict) or content.get("status", Status.NONE) not in list(Status):
+            raise InfrastructureError(
+                f"{path} is no manifest of a stage; remove it and run the same command again: it goes on from what else is "
+                "in the folder"
+            )
+        return content
 
     @property
     def status(self) -> Status:

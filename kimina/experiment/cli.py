@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from textwrap import wrap
+from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig, OmegaConf
 
@@ -17,6 +18,10 @@ from kimina.experiment.arguments import FLAGS, read_arguments
 from kimina.experiment.complaint import PROGRAM, complaint, nearest_first
 from kimina.experiment.compose import Composition, check, compose_tree, resolved
 from kimina.experiment.options import CONF, GROUPS, option_names, verl_config_folder
+from kimina.experiment.preflight import typed_word
+
+if TYPE_CHECKING:
+    from kimina.experiment.stages.table_plan import TablePlan
 
 _VIEWS = ("job", "hydra", "all")
 _OPTIONS_WIDTH = 80  # characters; help gives longer lists of options lines of their own
@@ -154,6 +159,7 @@ def _plan(composition: Composition, as_json: bool) -> int:
     from kimina.experiment.plan import make_plan
 
     plan = make_plan(composition)
+    table = _table_plan(composition)
     missing: list[str] = []
     try:
         missing.extend(check_machine(resolved(composition.config), plan))
@@ -162,14 +168,34 @@ def _plan(composition: Composition, as_json: bool) -> int:
     if as_json:
         import json
 
-        print(json.dumps({**plan.as_json(), "machine": missing}, indent=2, ensure_ascii=False))
+        shown = {**plan.as_json(), "machine": missing} | ({"table": table.as_json()} if table is not None else {})
+        print(json.dumps(shown, indent=2, ensure_ascii=False))
         return 0
     from rich.console import Console
 
+    if table is not None:
+        from kimina.experiment.stages.table_plan import print_table_plan
+
+        print_table_plan(table, Console())
+        return 0
     from kimina.experiment.plan_report import print_plan
 
     print_plan(plan, missing, Console())
     return 0
+
+
+def _table_plan(composition: Composition) -> "TablePlan | None":
+    """The plan of the paper's table that was typed beside stage=plan, None where none was."""
+    if not any(typed_word(key, composition.overrides) for key in ("table", "table.name")):
+        return None
+    from kimina.tables.declaration import load_table
+
+    declaration = load_table(composition.config.table.name)
+    if declaration.kind != "paper":
+        return None
+    from kimina.experiment.stages.table_plan import plan_table
+
+    return plan_table(declaration, composition.overrides, composition.config.output_dir)
 
 
 def _info(config: DictConfig) -> str:

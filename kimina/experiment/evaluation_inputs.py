@@ -8,13 +8,13 @@ the model that the experiment's RL starts from. ``evaluation.prompts`` is a parq
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from kimina.data.prompts import prompt_row, read_rows
+from kimina.data.prompts import misfit, prompt_row, read_rows
 from kimina.data.sources import digest_of_files
 from kimina.errors import InfrastructureError, UserError
 from kimina.experiment.artifact import Artifact
@@ -123,27 +123,33 @@ def read_prompts(named: str | Path) -> list[dict[str, Any]]:
     """
     path = Path(named).expanduser()
     rows = _json_rows(path) if path.suffix == ".jsonl" else read_rows(path)
-    at = f"evaluation.prompts={named}"
+    check_prompts(rows, f"evaluation.prompts={named}")
+    return rows
+
+
+def check_prompts(rows: Sequence[Mapping[str, Any]], at: str) -> None:
+    """Check that every row of a prompt set can be asked and that the ids differ; ``at`` says where the rows are from.
+
+    Raises:
+        UserError: names the row.
+    """
     if not rows:
         raise UserError(f"{at}: the file has no rows.")
     seen: set[str] = set()
     for number, row in enumerate(rows, start=1):
-        try:
-            info = row["extra_info"]
-            problem_id, _, _ = info["problem_id"], info["family"], info["level"]
-            Statement.parse(info["statement"])
-            _ = [message["content"] for message in row["prompt"]]
-        except (KeyError, TypeError) as error:
+        if problem := misfit(row):
             raise UserError(
-                f"{at}, row {number}: not a row of stage=data ({error} is missing).\n"
+                f"{at}, row {number}: not a row of stage=data ({problem}).\n"
                 "  type: evaluation.prompts=outputs/data/NAME/test.parquet, or a .jsonl file with id and statement"
-            ) from error
+            )
+        problem_id = row["extra_info"]["problem_id"]
+        try:
+            Statement.parse(row["extra_info"]["statement"])
         except UserError as error:
             raise UserError(f"{at}, row {number}: {error}") from error
         if problem_id in seen:
             raise UserError(f"{at}, row {number}: the id {problem_id!r} occurs twice.")
         seen.add(problem_id)
-    return rows
 
 
 def _json_rows(path: Path) -> list[dict[str, Any]]:
@@ -160,6 +166,8 @@ def _json_rows(path: Path) -> list[dict[str, Any]]:
             row = json.loads(line)
         except ValueError as error:
             raise UserError(f"{at}, line {number}: not JSON ({error}); one object a line is expected") from error
+        except RecursionError as error:
+            raise UserError(f"{at}, line {number}: JSON nested too deeply; one flat object a line is expected") from error
         if not isinstance(row, dict):
             raise UserError(f"{at}, line {number}: one JSON object a line is expected")
         informal = row.get("informal", row.get("problem"))

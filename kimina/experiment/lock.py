@@ -11,7 +11,7 @@ import os
 import platform
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -96,8 +96,10 @@ def _acquire(descriptor: int, folder: Path, wait_s: float, on_wait: Callable[[st
 
 def _name_holder(descriptor: int) -> None:
     since = datetime.now(UTC).isoformat(timespec="seconds")
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, to_json({"pid": os.getpid(), "host": platform.node(), "since": since}).encode(), 0)
+    # The lock is held without the name, too: on a full disk it is the work's own files that say so.
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, to_json({"pid": os.getpid(), "host": platform.node(), "since": since}).encode(), 0)
 
 
 def _read_holder(descriptor: int) -> dict[str, Any]:

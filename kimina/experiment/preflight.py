@@ -32,8 +32,8 @@ def value_at(tree: Mapping[str, Any], key: str) -> Any:
 
 
 def typed_word(key: str, words: Sequence[str]) -> str | None:
-    """Return the argument that set ``key``, if one did."""
-    for word in words:
+    """Return the argument that set ``key``, if one did: of several the last, which wins."""
+    for word in reversed(words):
         if word.lstrip("+").partition("=")[0] == key:
             return word
     return None

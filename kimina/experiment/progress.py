@@ -122,6 +122,10 @@ class StageProgress:
         self.total = total
         self._show()
 
+    def add_to_total(self, count: int) -> None:
+        """Say that ``count`` more units turned out to be needed."""
+        self.set_total((self.total or 0) + count)
+
     def resume_at(self, done: int) -> None:
         """Say that ``done`` units were finished by an earlier run; they do not count in the remaining time."""
         self.done = self._first_done = self._line_done = done

@@ -1,23 +1,31 @@
 """Generation in several worker processes, one thread each.
 
 For small models one thread a process beats several threads in one process by far: the tensors of a step are too small to
-be split. Workers are plain subprocesses that end when the pipe to their parent closes, so none outlives a killed parent.
+be split. Workers are plain subprocesses that end when the pipe to their parent closes or the parent is no more, so none
+outlives a killed parent.
 """
 
 import os
 import socket
 import subprocess
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 import kimina
-from kimina.errors import InfrastructureError
+from kimina.errors import InfrastructureError, UserError
 from kimina.generation.interface import Completion
 from kimina.generation.qwen3_cpu import Gathering, Piece, Qwen3Generator, check_request, decode_pieces, plan_batches
 from kimina.generation.sampling import prompt_seeds
+
+# What a worker says of a request that it did not answer: its model is at fault, or something else.
+_WRONG_MODEL, _FAILED = "wrong model", "failed"
+# Seconds between two looks of a worker whether its parent lives.
+_LOOK_FOR_PARENT_S = 0.5
 
 
 class ProcessGenerator:
@@ -77,6 +85,8 @@ class ProcessGenerator:
             failed, answer = connection.recv()
         except (EOFError, ConnectionResetError):
             raise self._death(connection) from None
+        if failed == _WRONG_MODEL:
+            raise UserError(answer)
         if failed:
             raise InfrastructureError(f"a generation process failed:\n{answer}")
         return [
@@ -112,7 +122,7 @@ def _start_worker() -> tuple[Connection, subprocess.Popen]:
         package_root = str(Path(kimina.__file__).parents[1])
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [package_root, environment.get("PYTHONPATH")]))
         worker = subprocess.Popen(
-            [sys.executable, "-m", "kimina.generation.processes", str(theirs.fileno())],
+            [sys.executable, "-m", "kimina.generation.processes", str(theirs.fileno()), str(os.getpid())],
             env=environment,
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
@@ -120,6 +130,13 @@ def _start_worker() -> tuple[Connection, subprocess.Popen]:
             start_new_session=True,
         )
         return Connection(ours.detach()), worker
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent, which may be killed, is no more: a batch that nobody waits for can take hours."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK_FOR_PARENT_S)
+    os._exit(1)
 
 
 def _serve(descriptor: int) -> None:
@@ -137,14 +154,18 @@ def _serve(descriptor: int) -> None:
                 if generator is None:
                     generator = Qwen3Generator.from_checkpoint(model_path, dtype)
                 batch = decode_pieces(generator.model, prompts, pieces, stop_ids=generator.stop_ids, **options)
+            except UserError as error:
+                connection.send((_WRONG_MODEL, str(error)))
+                return
             except Exception:  # the process boundary: the parent raises it as one of ours
-                connection.send((True, traceback.format_exc()))
+                connection.send((_FAILED, traceback.format_exc()))
                 return
             rows = [[(item.token_ids, item.log_probs, item.finished) for item in row] for row in batch]
-            connection.send((False, rows))
+            connection.send(("", rows))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
 
 
 if __name__ == "__main__":
+    threading.Thread(target=_end_with, args=(int(sys.argv[2]),), daemon=True).start()
     _serve(int(sys.argv[1]))

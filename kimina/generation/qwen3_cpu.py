@@ -126,7 +126,10 @@ class Qwen3Generator:
     @classmethod
     def from_checkpoint(cls, model_path: str | Path, dtype: str = "float32", batch_rows: int = 512) -> "Qwen3Generator":
         config = read_config(model_path)
-        model = Qwen3Decoder(config, read_state(model_path), torch_dtype(dtype))
+        try:
+            model = Qwen3Decoder(config, read_state(model_path), torch_dtype(dtype))
+        except (KeyError, TypeError, RuntimeError) as error:
+            raise UserError(f"config.json and weights of the model {model_path} don't fit each other: {error!r}") from error
         return cls(model, stop_tokens(model_path, config), batch_rows)
 
     def generate(

@@ -195,6 +195,8 @@ def read_table(text: str, name: str) -> TableDeclaration:
         where = f" in line {mark.line + 1}" if mark is not None else ""
         reason = error.problem if isinstance(error, yaml.MarkedYAMLError) else str(error).splitlines()[0]
         raise UserError(f"{file}: not readable as YAML{where}: {reason}.") from error
+    except RecursionError as error:
+        raise UserError(f"{file}: not readable as YAML: nested too deeply.") from error
     top = _Node(file, "", tree)
     kind = top.choice("kind", KINDS)
     if kind == "comparison":

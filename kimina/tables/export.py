@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 from kimina.tables.result_table import FAMILY, LEVEL, OVERALL, Cell, ResultTable, Row
 from kimina.tables.wording import EN_DASH, MINUS, gain_interval_text, gain_text, interval_text, p_text, rate_text
@@ -92,8 +93,8 @@ def row_label(row: Row) -> str:
 
 
 def escape_latex(text: str) -> str:
-    """Return text with LaTeX's special characters made harmless."""
-    return "".join(_LATEX_SPECIAL.get(character, character) for character in text)
+    """Return text with LaTeX's special characters made harmless, on one line: a blank line would end a table's cell."""
+    return "".join(_LATEX_SPECIAL.get(character, character) for character in one_line(text))
 
 
 def _rate(cell: Cell, run: str) -> str:
@@ -116,4 +117,10 @@ def _note(table: ResultTable) -> str:
 
 def escape_markdown(text: str) -> str:
     """Return text for a cell of a Markdown table, in which nothing of it ends the cell or becomes HTML."""
-    return text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    # Only an ampersand that begins a character reference is one in HTML.
+    return re.sub(r"&(?=#?\w+;)", "&amp;", one_line(text)).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+
+
+def one_line(text: str) -> str:
+    """Return text with its line breaks, of whatever kind, made spaces."""
+    return " ".join(text.splitlines())

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import rich.text
 
 from kimina.evaluation.result import Rate
 from kimina.tables.declaration import Published
-from kimina.tables.export import escape_latex, escape_markdown
+from kimina.tables.export import escape_latex, escape_markdown, one_line
 from kimina.tables.paper_table import PAPER_SCHEMA, Cell, PaperRow, PaperTable, RowState, RowStatus, Verdict
 from kimina.tables.wording import MINUS, UNDEFINED, gain_interval_text, gain_text, interval_text, p_text, points, rate_text
 
@@ -128,16 +129,22 @@ def notes(table: PaperTable) -> list[str]:
 
 def to_markdown(table: PaperTable) -> str:
     """The table, its notes, and the command of every row."""
-    text = [f"### {table.declaration.title}", "", f"`{table.command}`", ""]
+    text = [f"### {escape_markdown(table.declaration.title)}", "", _code(table.command), ""]
     text += ["| " + " | ".join(HEADINGS) + " |", "|" + " --- |" * len(HEADINGS)]
     text += ["| " + " | ".join(escape_markdown(part) for part in texts) + " |" for _, _, texts in lines(table)]
-    text += ["", *(f"- {note}" for note in notes(table)), ""]
+    text += ["", *(f"- {escape_markdown(note)}" for note in notes(table)), ""]
     made = [row.state for row in table.rows if row.state.run is not None]
     if made:
         text += ["| row | command | seed | training | evaluation | Lean | finished | machine |", "|" + " --- |" * 8]
         text += ["| " + " | ".join(escape_markdown(part) for part in _making(state)) + " |" for state in made]
         text.append("")
     return "\n".join(text)
+
+
+def _code(text: str) -> str:
+    """A text as code; its fence is longer than any run of backticks within."""
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    return f"{fence}{one_line(text)}{fence}" if len(fence) == 1 else f"{fence} {one_line(text)} {fence}"
 
 
 def _making(state: RowState) -> list[str]:
@@ -155,7 +162,7 @@ def to_latex(table: PaperTable) -> str:
     """A ``tabular`` with booktabs rules."""
     text = [r"\begin{tabular}{llrrrlrrr}", r"\toprule", " & ".join(escape_latex(part) for part in HEADINGS) + r" \\", r"\midrule"]
     text += [" & ".join(escape_latex(part) for part in texts) + r" \\" for _, _, texts in lines(table)]
-    text += [r"\bottomrule", r"\end{tabular}", *(f"% {note}" for note in notes(table)), ""]
+    text += [r"\bottomrule", r"\end{tabular}", *(f"% {one_line(note)}" for note in notes(table)), ""]
     return "\n".join(text)
 
 

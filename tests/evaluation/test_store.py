@@ -90,7 +90,7 @@ def test_a_torn_part_is_named(tmp_path):
     append_outcomes(tmp_path, [BROKEN] * 50)
     torn.write_bytes(torn.read_bytes()[:-40])
     for read in (read_outcomes, lambda folder: sample_rows(folder, "SELECT 1 FROM samples")):
-        with pytest.raises(InfrastructureError, match=r"part-00001\.parquet is damaged.*Remove it"):
+        with pytest.raises(InfrastructureError, match=r"part-00001\.parquet is damaged.*remove it"):
             read(tmp_path)
 
 
@@ -131,3 +131,14 @@ def test_the_prompt_set_in_the_folder_fixes_the_problems(tmp_path):
     append_outcomes(tmp_path, [replace(PROOF, problem_id="other")])
     with pytest.raises(InfrastructureError, match="other"):
         EvalResult.read("x", tmp_path)
+
+
+def test_a_finished_evaluation_that_lost_a_part_is_refused(tmp_path):
+    # Numbers of what is left would be wrong, and nothing would say so.
+    for sample in (0, 1):
+        append_outcomes(tmp_path, [Outcome("p", "f", 1, sample, "proved", (), 1.0, 10, True)])
+    summary = EvalResult.read("before", tmp_path).summary((1,))
+    assert len(EvalResult.read("before", tmp_path, expected=summary).outcomes) == 2
+    (tmp_path / "samples" / "part-00000.parquet").unlink()
+    with pytest.raises(InfrastructureError, match=r"1 of the 2 samples .* remove .*manifest.json"):
+        EvalResult.read("before", tmp_path, expected=summary)

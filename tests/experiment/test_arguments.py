@@ -4,6 +4,7 @@ import pytest
 
 from kimina.errors import UserError
 from kimina.experiment.arguments import read_arguments
+from kimina.experiment.compose import compose
 from kimina.experiment.options import option_names
 
 
@@ -77,3 +78,10 @@ def test_other_engines_of_verl_are_refused_by_name():
 
 def test_unreadable_values_are_shown_quoted():
     assert "needs quotes" in message("name=a=b(")
+
+
+def test_of_a_key_that_was_typed_twice_the_one_that_counts_is_told():
+    with pytest.raises(UserError) as caught:
+        compose(["evaluation.samples=2", "evaluation.ks=[1]", "evaluation.samples=0"])
+    assert str(caught.value).startswith("evaluation.samples=0: 0 is out of range")
+    assert "evaluation.samples=2" in str(caught.value) and "evaluation.samples=0" not in str(caught.value).splitlines()[-1]

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import signal
@@ -295,3 +296,21 @@ def test_the_module_imports_no_heavy_package():
     code = "import sys, kimina.experiment.artifact, kimina.experiment.chatter; print('torch' in sys.modules, 'numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+@pytest.mark.parametrize("content", ["[]", "null", '{"status": "weird"}', "{", "[" * 100_000])
+def test_a_manifest_that_is_none_is_explained(tmp_path, content):
+    artifact = Artifact(tmp_path, "eval", "x", "0123456789ab")
+    artifact.folder.mkdir(parents=True)
+    artifact.file("manifest.json").write_text(content)
+    with pytest.raises(InfrastructureError, match="remove it and run the same command again"):
+        _ = artifact.status
+
+
+def test_a_lock_is_held_on_a_full_disk(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with folder_lock(tmp_path), pytest.raises(UserError, match="in use by process"), folder_lock(tmp_path):
+        pass

@@ -148,3 +148,12 @@ def test_the_terminal_comes_back_after_an_error(tmp_path):
         os.write(1, b"second time\n")
         logging.getLogger("x").debug("nothing")
     assert log.read_text() == "last words\nsecond time\n"
+
+
+def test_units_that_turn_out_to_be_needed_are_added():
+    stream = io.StringIO()
+    with Progress(stream, clock=Clock()) as progress, progress.stage("eval", total=4, unit="answers") as stage:
+        stage.advance(4)
+        stage.add_to_total(2)
+        stage.advance(2)
+    assert _lines(stream)[-1] == "eval: done after 0 s  6/6 answers"

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from kimina.errors import InfrastructureError
+from kimina.errors import InfrastructureError, UserError
 from kimina.generation import make_generator
 
 PROMPTS = [[5, 6, 7], [8, 9], [10, 11, 12, 13], [14]]
@@ -53,5 +53,5 @@ def test_interrupt_stops_the_workers(tiny_qwen3):
 def test_failure_inside_a_worker_reaches_the_caller(tiny_qwen3, tmp_path):
     (tmp_path / "config.json").write_text((tiny_qwen3[1] / "config.json").read_text())
     generator = make_generator({"processes": 1}, tmp_path)
-    with pytest.raises(InfrastructureError, match="safetensors"):
+    with pytest.raises(UserError, match="safetensors"):
         generator.generate([[5]], 1, max_new_tokens=2)

@@ -397,3 +397,8 @@ def test_numbers_of_printed_texts():
 
 def test_all_figures_of_declarations_are_known():
     assert {figure for name in PAPER_TABLES for figure in load_table(name).figures} <= set(FIGURES)
+
+
+def test_yaml_nested_without_end_is_a_users_error():
+    with pytest.raises(UserError, match="nested too deeply"):
+        read_table("a: " + "[" * 5000, "t")

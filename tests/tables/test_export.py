@@ -1,7 +1,7 @@
 import csv
 import io
 
-from kimina.tables.export import escape_latex, to_csv, to_latex, to_markdown
+from kimina.tables.export import escape_latex, escape_markdown, to_csv, to_latex, to_markdown
 
 
 def test_csv_holds_every_number_unrounded(table):
@@ -31,3 +31,8 @@ def test_latex_is_balanced_and_escaped(table):
     assert {line.replace(r"\&", "").count("&") for line in body} == {6}
     assert "$<$b$>$iff" in text
     assert escape_latex(r"50% & a_b\c") == r"50\% \& a\_b\textbackslash{}c"
+
+
+def test_line_breaks_and_references_stay_in_their_cell():
+    assert escape_latex("a\n\nb\\end") == r"a  b\textbackslash{}end"
+    assert escape_markdown("a\r\n| <b> &lt; A & B") == r"a \| &lt;b> &amp;lt; A & B"

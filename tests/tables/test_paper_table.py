@@ -235,3 +235,12 @@ def test_a_curve_rests_on_the_same_problems_at_every_k():
     assert [k for k, _ in curve] == [1, 2, 4, 8] and {rate.n for _, rate in curve} == {19}
     assert curve[0][1].value == pytest.approx(0.5)
     assert pass_curve(replace(run([]), expected=0), 0) == []
+
+
+def test_texts_of_a_declaration_cannot_leave_their_place():
+    odd = DECLARED.replace("note: a note", 'note: "first\\n\\\\input{x} <script>"').replace("title: Provers & co", 'title: "P <b>"')
+    table = build_table(read_table(odd, "t"), [], words=(), command="python run.py 'a`b'", seed=1)
+    table = replace(table, declaration=replace(table.declaration, notes=("one\ntwo",)))
+    assert all(line.startswith("%") for line in to_latex(table).splitlines() if "two" in line)
+    text = to_markdown(table)
+    assert "### P &lt;b>" in text and "- one two" in text and "`` python run.py 'a`b' ``" in text

@@ -13,10 +13,10 @@ from typing import Any
 from kimina.data.prompts import read_rows
 from kimina.data.sources import local_files
 from kimina.durable import write_text
-from kimina.evaluation import EvalResult
 from kimina.experiment.artifact import NOT_IDENTITY, Artifact
 from kimina.experiment.keys import leaves
 from kimina.experiment.plan import changed_settings, chosen_options
+from kimina.experiment.stages.finished_evaluation import read_finished
 from kimina.experiment.stages.graph import PLACE_OF_CHECKING, own_files
 from kimina.experiment.stages.run_context import RunContext
 from kimina.reward.settings import REWARD_KEYS
@@ -35,7 +35,7 @@ _METHOD_NODES = ("model", "recipe", "reward", "verifier", "correction", "length"
 def make(context: RunContext, artifact: Artifact) -> None:
     """Write the card into the artifact's folder."""
     graph, config = context.graph, context.resolved
-    before, after = EvalResult.read("before", graph.before.folder), EvalResult.read("after", graph.after.folder)
+    before, after = read_finished("before", graph.before), read_finished("after", graph.after)
     table = compare(before, after, ks=tuple(config["evaluation"]["ks"]), seed=config["seed"])
     path = write_text(artifact.file(CARD), model_card(_facts(context), table))
     artifact.update(card=str(path), model=str(graph.rl.file("hf")))

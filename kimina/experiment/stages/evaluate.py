@@ -26,8 +26,9 @@ from kimina.evaluation.result import PROMPTS
 from kimina.evaluation.store import SAMPLES
 from kimina.experiment.artifact import Artifact
 from kimina.experiment.environment import usable_cores
-from kimina.experiment.evaluation_inputs import digest_of_model, named_model, read_prompts
+from kimina.experiment.evaluation_inputs import check_prompts, digest_of_model, named_model, read_prompts
 from kimina.experiment.machine import check_verifier
+from kimina.experiment.progress import StageProgress
 from kimina.experiment.stages.run_context import RunContext
 from kimina.experiment.stages.sample_judge import (
     Answer,
@@ -85,6 +86,7 @@ def evaluate(context: RunContext, artifact: Artifact, model: Path | str, title: 
             "prompt_set": digest_of_files([artifact.file(PROMPTS)]),
         }
         _check_conditions(artifact, conditions)
+        _check_answer_length(settings["max_new_tokens"], tokenizer)
         problems = _problems(rows, context.resolved["seed"])
         artifact.update(
             lean={"version": verifier.lean_version, "header": verifier.header},
@@ -100,13 +102,14 @@ def evaluate(context: RunContext, artifact: Artifact, model: Path | str, title: 
         asked = [*canaries, *problems]
         for problem in asked:
             _check_prompt_length(problem, tokenizer)
-        with context.progress.stage(title, len(asked) * settings["samples"], "samples") as shown:
+        # How many fix turns there will be is known only as first attempts fail; they are added to the total then.
+        unit = "answers" if settings["fix_turns"] else "samples"
+        with context.progress.stage(title, len(asked) * settings["samples"], unit) as shown:
             opens_think = context.resolved["model"]["think_in_prompt"] or tokenizer.opens_think(asked[0].messages)
             judge = AnswerJudge(context.resolved, tokenizer, verifier, opens_think=opens_think)
             threads = judging_threads(context.resolved["verifier"], settings["samples"])
             with Judging(judge, artifact.folder, threads, shown) as judging:
-                work = _Evaluation(context, artifact, model, tokenizer, judge, judging)
-                shown.resume_at(work.recorded_samples)
+                work = _Evaluation(context, artifact, model, tokenizer, judge, judging, shown)
                 work.run([canaries] if canaries else [], problems)
         if verifier.lean_version != conditions["lean_version"]:
             raise InfrastructureError(f"the verifier's Lean became another one meanwhile ({verifier.lean_version})")
@@ -136,10 +139,18 @@ def _report(artifact: Artifact, settings: dict[str, Any]) -> None:
 def _prompt_set(context: RunContext, artifact: Artifact) -> list[dict[str, Any]]:
     """Return the prompts, and leave them in the folder as they are asked."""
     named = context.resolved["evaluation"]["prompts"]
-    rows = read_rows(context.prompt_file(context.resolved["evaluation"]["split"])) if named is None else read_prompts(named)
-    if not rows:
-        raise UserError(f"evaluation.split={context.resolved['evaluation']['split']}: this split has no problems.")
-    write_rows([{key: row[key] for key in _COLUMNS} for row in rows], artifact.file(PROMPTS))
+    if named is None:
+        # The file may be the user's own (data.val_files).
+        split = context.resolved["evaluation"]["split"]
+        file = context.prompt_file(split)
+        rows = read_rows(file)
+        if not rows:
+            raise UserError(f"evaluation.split={split}: this split has no problems.")
+        check_prompts(rows, str(file))
+    else:
+        rows = read_prompts(named)
+    # The columns that nobody reads may be missing in a file of the user's.
+    write_rows([{key: row.get(key) for key in _COLUMNS} for row in rows], artifact.file(PROMPTS))
     return rows
 
 
@@ -150,18 +161,17 @@ def _model_facts(model: Path | str) -> tuple[ChatTokenizer, dict[str, str]]:
     """Return the model's tokenizer, and digests of its files and of its chat template.
 
     Raises:
-        UserError: the model has no chat template.
+        UserError: the model has no chat template, or its files are damaged.
     """
-    from transformers import AutoTokenizer
-
-    from kimina.generation.checkpoint import checkpoint_folder, read_config
+    from kimina.generation.checkpoint import check_weights, checkpoint_folder, read_config, read_tokenizer
 
     folder = checkpoint_folder(model)
-    tokenizer = AutoTokenizer.from_pretrained(folder)
+    context = read_config(model).get("max_position_embeddings")
+    check_weights(model)
+    tokenizer = read_tokenizer(model)
     template = tokenizer.chat_template
     if not isinstance(template, str):
         raise UserError(f"the model {model} has no chat template (chat_template.jinja), and prompts here are chats.")
-    context = read_config(model).get("max_position_embeddings")
     digests = {
         "model_files": digest_of_model(folder),
         "chat_template": hashlib.sha256(template.encode("utf-8", errors="surrogatepass")).hexdigest(),
@@ -211,6 +221,15 @@ def _seed(purpose: str, context: RunContext, *parts: int | str) -> int:
     return mix_seed(purpose, context.resolved["seed"], *parts)
 
 
+def _check_answer_length(most: int, tokenizer: ChatTokenizer) -> None:
+    """Refuse answers that no prompt leaves room for; memory for every token of them would be taken, too."""
+    if tokenizer.context is not None and most >= tokenizer.context:
+        raise UserError(
+            f"evaluation.max_new_tokens={most}: prompt and answer share the model's context of {tokenizer.context} tokens.\n"
+            f"  type: evaluation.max_new_tokens={max(1, tokenizer.context // 2)}"
+        )
+
+
 def _check_prompt_length(problem: Problem, tokenizer: ChatTokenizer) -> None:
     if tokenizer.context is not None and (length := len(tokenizer.prompt(problem.messages))) >= tokenizer.context:
         raise UserError(
@@ -250,8 +269,10 @@ class _Evaluation:
         tokenizer: ChatTokenizer,
         judge: AnswerJudge,
         judging: Judging,
+        shown: StageProgress,
     ) -> None:
         self._context = context
+        self._shown = shown
         self._settings = context.resolved["evaluation"]
         self._folder = artifact.folder
         self._model = model
@@ -262,12 +283,11 @@ class _Evaluation:
         self._engine = _engine(context, self._settings)
         recorded = read_outcomes(self._folder, texts=False) if artifact.file(SAMPLES).exists() else []
         refuse_proved_canaries(recorded, self._folder)
-        self._recorded = {_key(outcome) for outcome in recorded}
-
-    @property
-    def recorded_samples(self) -> int:
-        """First attempts that were recorded before."""
-        return sum(turn == 1 for _, _, turn in self._recorded)
+        latest = {_key(outcome): outcome for outcome in recorded}
+        self._recorded = set(latest)
+        shown.add_to_total(sum(turn == 2 for _, _, turn in latest))
+        # Those without a verdict are judged again, and counted then.
+        shown.resume_at(sum(outcome.verdict != UNVERIFIED for outcome in latest.values()))
 
     def run(self, apart: Sequence[list[Problem]], problems: Sequence[Problem]) -> None:
         """Ask everything. ``apart`` are portions of their own, which are judged before anything else is asked."""
@@ -338,6 +358,7 @@ class _Evaluation:
         missing = [(p, o) for p, o in due if (p.key, o.sample, 2) not in self._recorded]
         if not missing:
             return
+        self._shown.add_to_total(len(missing))
         asked = missing if self._engine["engine"] == "vllm" else due
         wanted = {(problem.key, outcome.sample) for problem, outcome in missing}
         clock, group, futures = _Clock(), list[Answer](), list[Future[list[Outcome]]]()

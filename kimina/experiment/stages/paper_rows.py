@@ -15,21 +15,29 @@ from pathlib import Path
 from typing import Any
 
 from kimina.durable import read_json, write_json
-from kimina.errors import UserError
-from kimina.evaluation.problem_counts import read_counts
+from kimina.errors import InfrastructureError, UserError
 from kimina.experiment.artifact import Artifact, Status
 from kimina.experiment.compose import compose, resolved
 from kimina.experiment.lock import lock_holder
 from kimina.experiment.missing_methods import missing_methods
 from kimina.experiment.options import CONF, EXPERIMENTS, REPOSITORY
+from kimina.experiment.stages.finished_evaluation import counts_of
 from kimina.experiment.stages.graph import build_graph
+from kimina.lean.embedded.installation import installed_lean_version
 from kimina.tables.curves import training_curves
 from kimina.tables.declaration import Row, TableDeclaration, parse_metric
 from kimina.tables.paper_table import MeasuredRun, RowState, RowStatus
 from kimina.tables.run_facts import machine_text
 
 COMPOSED = "composed.json"
+# States of rows that table.build=true makes.
+TO_MAKE = (RowStatus.NOT_RUN, RowStatus.INTERRUPTED, RowStatus.FAILED)
 FIX_TURNS = "evaluation.fix_turns"
+# Files and folders of the user's own count by their content, which the digest of the configuration doesn't have.
+_BY_CONTENT = (
+    "model.path", "data.train_files", "data.val_files", "evaluation.prompts", "evaluation.model", "recipe.source",
+    "recipe.test_source",
+)  # fmt: skip
 # What belongs to the table, not to its rows.
 _NOT_OF_ROWS = ("stage", "table", "table.name", "table.build", "table.page", "experiments")
 
@@ -57,11 +65,16 @@ def words_for_rows(words: Sequence[str]) -> list[str]:
     return [word for word in words if word.partition("=")[0].lstrip("+") not in _NOT_OF_ROWS]
 
 
-def plan_rows(declaration: TableDeclaration, words: Sequence[str], output_dir: str | Path) -> dict[str, RowPlan]:
-    """Compose every row that has an experiment whose methods exist; by row id."""
+def plan_rows(
+    declaration: TableDeclaration, words: Sequence[str], output_dir: str | Path, *, remember: bool = True
+) -> dict[str, RowPlan]:
+    """Compose every row that has an experiment whose methods exist; by row id.
+
+    Args:
+        remember: write down what composing led to. Without it nothing is written; what is remembered is used all the same.
+    """
     path = Path(output_dir) / "table" / COMPOSED
-    # A model or prompt set of the user's own counts by its content, which is not part of the digest.
-    keep = not any(word.partition("=")[0] in ("model.path", "data.train_files", "data.val_files") for word in words)
+    keep = not any(word.partition("=")[0].lstrip("+") in _BY_CONTENT for word in words)
     known = _known(path) if keep else {}
     plans: dict[str, RowPlan] = {}
     for_rows = [*_protocol(declaration, words), *words_for_rows(words)]
@@ -76,7 +89,7 @@ def plan_rows(declaration: TableDeclaration, words: Sequence[str], output_dir: s
             folders, complaint = _compose(row_words)
             known[key] = {"folders": folders, "complaint": complaint}
         plans[row.id] = RowPlan(row_words, making, known[key]["folders"], known[key]["complaint"])
-    if keep and plans:
+    if remember and keep and plans:
         write_json(path, {"digest": _configuration_digest(), "rows": known})
     return plans
 
@@ -123,9 +136,20 @@ def _compose(words: tuple[str, ...]) -> tuple[dict[str, str] | None, str | None]
 
 def _measured(artifact: Artifact, rl: Artifact, row: Row) -> MeasuredRun:
     manifest = artifact.manifest()
-    settings: Mapping[str, Any] = manifest["config"]["evaluation"]
-    problems = read_counts(artifact.folder)
     trained = rl.manifest() if row.model == "after" else {}
+    try:
+        return _measured_by(artifact, manifest, trained, rl)
+    except KeyError as error:
+        raise InfrastructureError(
+            f"{artifact.file('manifest.json')} is no manifest of a finished evaluation ({error} is missing).\n"
+            f"  type: rm {artifact.file('manifest.json')}    (the evaluation then goes on from its records)"
+        ) from error
+
+
+def _measured_by(
+    artifact: Artifact, manifest: Mapping[str, Any], trained: Mapping[str, Any], rl: Artifact
+) -> MeasuredRun:
+    settings: Mapping[str, Any] = manifest["config"]["evaluation"]
     facts = {
         "seed": manifest["seeds"]["seed"],
         "lean": manifest["lean"]["version"],
@@ -136,7 +160,7 @@ def _measured(artifact: Artifact, rl: Artifact, row: Row) -> MeasuredRun:
         "machine": machine_text(manifest),
     }
     return MeasuredRun(
-        problems=problems,
+        problems=counts_of(artifact, manifest["prompt_set"]["problems"]),
         evaluation=settings["name"],
         expected=manifest["prompt_set"]["problems"],
         samples=settings["samples"],
@@ -148,14 +172,31 @@ def _measured(artifact: Artifact, rl: Artifact, row: Row) -> MeasuredRun:
 
 
 def _known(path: Path) -> dict[str, dict[str, Any]]:
-    content = read_json(path) if path.exists() else {}
-    return dict(content["rows"]) if content.get("digest") == _configuration_digest() else {}
+    """What is remembered; nothing where the file is of another configuration or no such file: composing again is cheap."""
+    try:
+        content = read_json(path) if path.exists() else None
+    except InfrastructureError:
+        return {}
+    if not isinstance(content, dict) or content.get("digest") != _configuration_digest():
+        return {}
+    rows = content.get("rows")
+    return {key: row for key, row in rows.items() if _is_composed(row)} if isinstance(rows, dict) else {}
+
+
+def _is_composed(row: Any) -> bool:
+    if not isinstance(row, dict) or not {"folders", "complaint"} <= row.keys():
+        return False
+    folders = row["folders"]
+    return folders is None or (
+        isinstance(folders, dict) and all(isinstance(folders.get(role), str) for role in ("start", "after", "rl"))
+    )
 
 
 @cache
 def _configuration_digest() -> str:
     """Of everything that composition reads, and of the code that composes and names artifacts."""
-    digest = hashlib.sha256(version("verl").encode())
+    # Evaluations by the embedded Lean have its version in their names.
+    digest = hashlib.sha256(f"{version('verl')} {installed_lean_version()}".encode())
     files = [*CONF.rglob("*.yaml"), *EXPERIMENTS.rglob("*.yaml"), *(REPOSITORY / "kimina" / "experiment").rglob("*.py")]
     for file in sorted(files):
         digest.update(f"\0{file.relative_to(REPOSITORY)}\0".encode())

@@ -18,12 +18,13 @@ from rich.console import Console
 from kimina.data.prompts import read_rows
 from kimina.durable import read_json, write_bytes, write_json, write_text
 from kimina.errors import InfrastructureError
-from kimina.evaluation.result import PROMPTS, EvalResult
+from kimina.evaluation.result import PROMPTS
 from kimina.experiment.artifact import Artifact, stage_hash
 from kimina.experiment.environment import capture_environment
 from kimina.experiment.keys import leaves
 from kimina.experiment.options import REPOSITORY
-from kimina.experiment.stages.paper_rows import RowPlan, plan_rows, row_state, words_for_rows
+from kimina.experiment.stages.finished_evaluation import read_finished
+from kimina.experiment.stages.paper_rows import TO_MAKE, RowPlan, plan_rows, row_state, words_for_rows
 from kimina.experiment.stages.run_context import RunContext
 from kimina.lean.embedded.sandbox import die_with_parent
 from kimina.tables import browser_page
@@ -31,10 +32,9 @@ from kimina.tables.browser_page import BrowserPage, PageRun, build_browser_page
 from kimina.tables.declaration import TableDeclaration
 from kimina.tables.figures import LIGHT, png_with_title, render
 from kimina.tables.paper_figures import paper_drawings, pass_curve
-from kimina.tables.paper_table import PaperTable, RowStatus, build_table
+from kimina.tables.paper_table import PaperTable, build_table
 from kimina.tables.paper_text import HEADINGS, lines, notes, print_paper_table, to_csv, to_dict, to_latex, to_markdown
 
-_TO_MAKE = (RowStatus.NOT_RUN, RowStatus.INTERRUPTED, RowStatus.FAILED)
 _STOP_S = 60.0
 
 
@@ -57,7 +57,7 @@ def paper_table(context: RunContext, declaration: TableDeclaration) -> None:
     write_table(table, folder)
     page = _write_page(context, table, folder) if settings["page"] and table.runs else None
     print_paper_table(table, context.progress.console if context.progress.interactive else Console(file=context.progress.stream))
-    missing = [state for state in states if state.status in _TO_MAKE]
+    missing = [state for state in states if state.status in TO_MAKE]
     if missing and not settings["build"]:
         context.progress.say(f"to make what is missing, type: {context.command} table.build=true")
     if page is not None:
@@ -70,14 +70,17 @@ def paper_table(context: RunContext, declaration: TableDeclaration) -> None:
 def _build(context: RunContext, declaration: TableDeclaration, plans: Mapping[str, RowPlan]) -> list[str]:
     """Make every row that can be made; return the ids of those that failed."""
     failed: list[str] = []
-    todo = [row for row in declaration.rows if row_state(row, plans.get(row.id)).status in _TO_MAKE]
+    todo = [row for row in declaration.rows if row_state(row, plans.get(row.id)).status in TO_MAKE]
     for number, row in enumerate(todo, start=1):
         # A row before may have made the same artifact.
-        if row_state(row, plans[row.id]).status not in _TO_MAKE:
+        if row_state(row, plans[row.id]).status not in TO_MAKE:
             continue
         context.progress.say(f"row {number} of {len(todo)}: {row.title}: {plans[row.id].command}")
         code = _run(context, row.id, plans[row.id])
-        if code != 0:
+        if code != 0 and row_state(row, plans[row.id]).status not in TO_MAKE:
+            # Another process that builds the same row was a moment earlier.
+            context.progress.say(f"{row.id}: another process makes it; the other rows go on")
+        elif code != 0:
             failed.append(row.id)
             context.progress.say(f"{row.id}: ended with exit code {code}; the other rows go on")
     return failed
@@ -123,7 +126,7 @@ def _write_page(context: RunContext, table: PaperTable, folder: Path) -> Path:
         prompts: dict[str, dict[str, Any]] = {}
         for row, run in table.distinct_runs:
             manifest = Artifact.at(run.folder).manifest()
-            result = EvalResult.read(row.title, run.folder)
+            result = read_finished(row.title, Artifact.at(run.folder))
             config = dict(leaves(manifest["config"]))
             runs.append(PageRun(row.id, row.title, result, config, run.curves, pass_curve(run, table.seed)))
             prompts |= {info["problem_id"]: info for info in (line["extra_info"] for line in read_rows(Path(run.folder) / PROMPTS))}

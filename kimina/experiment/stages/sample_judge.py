@@ -305,7 +305,7 @@ class Judging:
             if gathered and (ended or len(gathered) >= FLUSH_ROWS or time.monotonic() >= since + FLUSH_S):
                 try:
                     append_outcomes(self._folder, gathered)
-                    self._shown.advance(sum(outcome.turn == 1 for outcome in gathered))
+                    self._shown.advance(len(gathered))
                     refuse_proved_canaries(gathered, self._folder)
                 except BaseException as error:
                     self._failure = self._failure or error

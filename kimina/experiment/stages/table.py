@@ -3,9 +3,9 @@
 from rich.console import Console
 
 from kimina.data.prompts import read_rows
-from kimina.evaluation import EvalResult
 from kimina.evaluation.result import PROMPTS
 from kimina.experiment.artifact import Artifact
+from kimina.experiment.stages.finished_evaluation import read_finished
 from kimina.experiment.stages.run_context import RunContext
 from kimina.tables import RunFacts, compare, print_table, write_report
 from kimina.tables.result_table import ResultTable
@@ -13,7 +13,7 @@ from kimina.tables.result_table import ResultTable
 
 def _compared(context: RunContext) -> ResultTable:
     graph = context.graph
-    before, after = EvalResult.read("before", graph.before.folder), EvalResult.read("after", graph.after.folder)
+    before, after = read_finished("before", graph.before), read_finished("after", graph.after)
     return compare(before, after, ks=tuple(context.resolved["evaluation"]["ks"]), seed=context.resolved["seed"])
 
 

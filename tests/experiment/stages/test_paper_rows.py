@@ -1,8 +1,13 @@
 """The rows of a paper's table: what each is composed of, where its artifacts lie, and what there is of it."""
 
-import pytest
+from pathlib import Path
 
-from kimina.durable import write_json
+import pytest
+from support.evaluations import finish
+
+from kimina.durable import read_json, write_json
+from kimina.errors import InfrastructureError
+from kimina.evaluation import Outcome, append_outcomes
 from kimina.evaluation.problem_counts import COUNTS_FILE
 from kimina.experiment.artifact import Artifact
 from kimina.experiment.compose import compose, resolved
@@ -13,27 +18,12 @@ from kimina.tables.declaration import load_table
 from kimina.tables.paper_table import RowStatus
 
 ABLATIONS = "kimina_rl_ablations"
-COUNTS = dict(
-    problem_id="p", family="f", level=1, samples=4, n=4, c=1, n_fixed=None, c_fixed=None, fixes=0, n_proof=4, c_proof=1, well_formed=4, truncated=0, wrong=3,
-    tokens=40, tokens_solved=10, tokens_wrong=30,
-)  # fmt: skip
 
 
 def state_of(row_id: str, words, output_dir):
     table = load_table(ABLATIONS)
     plans = plan_rows(table, words, output_dir)
     return row_state(table.row(row_id), plans.get(row_id))
-
-
-def finish(folder: str, counts=(COUNTS,)) -> None:
-    """An evaluation as stage=eval leaves it, as far as tables read it."""
-
-    def work(artifact: Artifact) -> None:
-        write_json(artifact.file(COUNTS_FILE), {"schema": 1, "problems": list(counts)})
-        artifact.update(lean={"version": "4.35.0"}, prompt_set={"problems": len(counts)})
-
-    settings = {"name": "nano", "samples": 4, "max_unverified_share": 0.01}
-    Artifact.at(folder).produce(work, {"config": {"evaluation": settings}, "seeds": {"seed": 1}})
 
 
 @pytest.fixture
@@ -120,10 +110,50 @@ def test_composing_is_remembered_until_the_configuration_changes(words, tmp_path
     assert plan_rows(load_table(ABLATIONS), words, tmp_path) == first and composed
 
 
-def test_a_damaged_list_of_counts_is_explained(words, tmp_path):
-    from kimina.errors import InfrastructureError
+@pytest.mark.parametrize("damage", [None, "", "[]", '{"schema": 1, "problems": []}', '{"schema": 9}', '{"schema": 1, "problems": [1]}'])
+def test_lost_or_damaged_counts_are_made_again_from_the_records(words, tmp_path, damage):
+    folder = Path(plan_rows(load_table(ABLATIONS), words, tmp_path)["start"].folders["start"])
+    finish(str(folder))
+    append_outcomes(folder, [Outcome("p", "f", 1, sample, "proved" if sample else "failed", (), 1.0, 10, True) for sample in range(4)])
+    (folder / COUNTS_FILE).unlink() if damage is None else (folder / COUNTS_FILE).write_text(damage)
+    [counted] = state_of("start", words, tmp_path).run.problems
+    assert (counted.n, counted.c) == (4, 3)
 
+
+def test_counts_that_cannot_be_made_again_are_no_traceback(words, tmp_path):
     folder = plan_rows(load_table(ABLATIONS), words, tmp_path)["start"].folders["start"]
     finish(folder, counts=[{"problem_id": "p"}])
-    with pytest.raises(InfrastructureError, match="is damaged"):
+    with pytest.raises(InfrastructureError, match="samples does not exist"):
         state_of("start", words, tmp_path)
+
+
+def test_a_manifest_without_its_settings_is_explained(words, tmp_path):
+    folder = plan_rows(load_table(ABLATIONS), words, tmp_path)["start"].folders["start"]
+    write_json(Path(folder) / "manifest.json", {"status": "done"})
+    with pytest.raises(InfrastructureError, match="no manifest of a finished evaluation"):
+        state_of("start", words, tmp_path)
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "null", '{"digest"', "other shape"])
+def test_a_damaged_memory_of_composing_is_not_used(words, tmp_path, damage):
+    table = load_table("drgrpo")
+    first = plan_rows(table, words, tmp_path)
+    path = tmp_path / "table" / paper_rows.COMPOSED
+    if damage == "other shape":
+        content = read_json(path)
+        write_json(path, {**content, "rows": {key: {"folders": {"start": 1}} for key in content["rows"]}})
+    else:
+        path.write_text(damage)
+    assert plan_rows(table, words, tmp_path) == first
+
+
+def test_files_of_the_users_own_are_not_remembered_by_their_names(words, tmp_path):
+    # Their content counts, and may be another the next time.
+    prompts = tmp_path / "mine.jsonl"
+    prompts.write_text('{"id": "a", "statement": "theorem t : True := by"}')
+    table, asked = load_table("drgrpo"), [*words, f"++evaluation.prompts={prompts}"]
+    first = plan_rows(table, asked, tmp_path)
+    prompts.write_text('{"id": "a", "statement": "theorem t : 1 = 1 := by"}')
+    second = plan_rows(table, asked, tmp_path)
+    assert all(first[row].folders["after"] != second[row].folders["after"] for row in first)
+    assert all(first[row].folders["rl"] == second[row].folders["rl"] for row in first)
