@@ -88,6 +88,7 @@ def cross_checks(tree: Mapping[str, Any], words: Sequence[str] = ()) -> Iterator
     _check_architecture(tree, words)
     _check_reward(tree, words)
     _check_sampling(tree, words)
+    _check_correction(tree, words)
     yield from half_set_losses(tree, words)
     yield from check_length(tree, words)
     yield from _odd_but_possible(tree)
@@ -266,6 +267,24 @@ def _check_reward(tree: Mapping[str, Any], words: Sequence[str]) -> None:
             raise
         line = _with(words, changed, shipped[changed])
         raise complaint(f"{error}.", type_line=line) from error
+
+
+def _check_correction(tree: Mapping[str, Any], words: Sequence[str]) -> None:
+    correction = tree["correction"]
+    if correction["name"] != "rollout":
+        return
+    if correction["history"] != "with_think":
+        raise complaint(
+            f"correction.history={correction['history']} with correction=rollout: both turns are one sequence of tokens, "
+            "in which the second stands behind all of the first. A fix turn that sees the code alone is another prompt: "
+            "correction=replay.",
+            type_line=_with(words, "correction.history", "with_think"),
+        )
+    if tree["length"]["name"] == "thinkprune":
+        raise complaint(
+            "length=thinkprune with correction=rollout: the falling limit is one of a single answer, and a response holds two.",
+            type_line=_with(words, "correction", "replay"),
+        )
 
 
 def _check_sampling(tree: Mapping[str, Any], words: Sequence[str]) -> None:

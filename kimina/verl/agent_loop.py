@@ -4,6 +4,8 @@ Named by ``kimina/verl/agent_loops.yaml``. A fix prompt is built from verbatim t
 kind silently cut the think block out of earlier turns.
 """
 
+import hashlib
+from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -39,7 +41,8 @@ class ProofAgentLoop(SingleTurnAgentLoop):
         params = {**sampling_params, "max_tokens": min(limit, self.response_length)} if limit else sampling_params
         output = await super().run(params, priority, **kwargs)
         if info.get("fix_in_rollout"):
-            return await self._with_fix_turn(output, sampling_params, kwargs)
+            output = await self._with_fix_turn(output, sampling_params, kwargs)
+        output.extra_fields["digest"] = digest(output.response_ids)
         return output
 
     @property
@@ -86,6 +89,14 @@ class ProofAgentLoop(SingleTurnAgentLoop):
         ids = list(self.tokenizer.encode(between_turns(self.tokenizer, material.feedback), add_special_tokens=False))
         ended = output.response_ids and ids and output.response_ids[-1] == ids[0]
         return ids[1:] if ended else ids
+
+
+def digest(token_ids: Sequence[int]) -> str:
+    """Return a short name of a response's tokens: the samples of a prompt are ordered by it.
+
+    Which of them comes first, and so has which session, depends on which process was faster.
+    """
+    return hashlib.sha256(" ".join(map(str, token_ids)).encode()).hexdigest()[:16]
 
 
 def _judged(output: AgentLoopOutput, info: dict[str, Any]) -> AgentLoopOutput:

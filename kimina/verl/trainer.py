@@ -67,6 +67,7 @@ class KiminaTrainer(PPOTrainerSync):
         self._judged: dict[str, JudgedSample] = {}
         self._infos: dict[str, dict[str, Any]] = {}
         self._prompts: dict[str, dict[str, Any]] = {}  # by sample: the extra_info that its prompt was drawn with
+        self._order: list[str] = []  # the step's samples, in an order that a resumed run repeats
         self._extra_row: dict[str, Any] = {}
         self._last_row_at = time.monotonic()
 
@@ -164,9 +165,15 @@ class KiminaTrainer(PPOTrainerSync):
                 f"step {self.global_steps}: {missing} of {expected} responses never came back from rollout and reward. "
                 "The log has the reason: look for the first 'Error in _run_prompt'."
             )
-        # in the order of drawing, not in that of coming back: with several updates a step it decides what is in each
-        order = sorted(range(len(batch.keys)), key=lambda place: _order_of(batch.keys[place]))
+        # by what was drawn, not by what came back first: with several updates a step it decides what is in each
+        data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["extra_fields"])
+        names = [
+            (key.split("_")[0], extra.get("digest", ""), key)
+            for key, extra in zip(batch.keys, list(data["extra_fields"]), strict=True)
+        ]
+        order = sorted(range(len(names)), key=names.__getitem__)
         batch.reorder(order)
+        self._order = [names[place][2] for place in order]
         return super()._balance_batch(batch, *args, **kwargs)
 
     def _compute_advantage(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
@@ -219,10 +226,10 @@ class KiminaTrainer(PPOTrainerSync):
         self.feed.record(self.global_steps, [Outcome(*outcome) for outcome in outcomes])
         if self.feed.repair is None:
             return
-        # in the order of drawing, which a resumed run repeats
-        for key in sorted(self._judged, key=_order_of):
-            sample = self._judged[key]
-            rollout = Rollout(rows[key], self._prompts[key]["statement"], self.global_steps, key, sample.turn)
+        # in an order that a resumed run repeats
+        for number, key in enumerate(self._order):
+            name = f"{key.split('_')[0]}n{number}"
+            rollout = Rollout(rows[key], self._prompts[key]["statement"], self.global_steps, name, self._judged[key].turn)
             self.feed.offer_fix_turn(rollout, material_of(self._infos[key]))
 
     def _expected_samples(self) -> int:
@@ -390,8 +397,3 @@ class KiminaTrainer(PPOTrainerSync):
         checkpoints.mark_complete(self.checkpoint_root, self.global_steps, keep=self.settings["keep_checkpoints"])
         write_text(self.checkpoint_root / checkpoints.TRACKER, str(self.global_steps))
 
-
-def _order_of(key: str) -> tuple[str, int, int]:
-    """verl's key of a sample, cut into prompt, session and output."""
-    prompt, session, output = key.rsplit("_", 2)
-    return prompt, int(session), int(output)

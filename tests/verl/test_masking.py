@@ -153,10 +153,25 @@ def test_run_stops_when_responses_never_come_back(queue):
         trainer._balance_batch(batch, metrics={})
 
 
+def test_samples_are_ordered_by_what_they_are_and_not_by_who_was_first(queue, monkeypatch):
+    base = KiminaTrainer.__mro__[1]
+    monkeypatch.setattr(base, "_balance_batch", lambda self, batch, **_: batch)
+    keys = ["p1_1_0", "p0_2_0", "p1_0_0", "p0_0_0", "p0_1_0"]
+    for key, digest in zip(keys, ["b", "z", "c", "y", "x"], strict=True):
+        queue.rows[key] = {"extra_fields": {"digest": digest}}
+    batch = KVBatchMeta(partition_id="train", keys=keys, tags=[{"key": key} for key in keys])
+    trainer = make_trainer(prompts=1, n=5)
+    found = trainer._balance_batch(batch, metrics={})
+    assert found.keys == trainer._order == ["p0_1_0", "p0_0_0", "p0_2_0", "p1_1_0", "p1_0_0"]
+    assert [tag["key"] for tag in found.tags] == found.keys
+
+
 def test_a_few_missing_responses_are_left_to_verl(queue, monkeypatch):
     base = KiminaTrainer.__mro__[1]
     monkeypatch.setattr(base, "_balance_batch", lambda self, batch, **_: SimpleNamespace(balanced=batch))
-    batch = KVBatchMeta(partition_id="train", keys=["a_0_0", "a_1_0", "a_2_0"], tags=[{}] * 3)
+    keys = ["a_0_0", "a_1_0", "a_2_0"]
+    queue.rows = {key: {"extra_fields": {"digest": key}} for key in keys}
+    batch = KVBatchMeta(partition_id="train", keys=keys, tags=[{}] * 3)
     assert make_trainer(prompts=1, n=4)._balance_batch(batch, metrics={}).balanced is batch
 
 

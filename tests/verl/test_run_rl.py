@@ -130,3 +130,56 @@ def test_training_is_killed_resumed_and_exported(tiny_prover, tmp_path, monkeypa
     assert again == model_folder
     assert os.environ.get(ray_session.MARK) is None
     assert launch.MODEL == model_folder.name
+
+
+METHODS = [
+    # two updates a step, so that what is in each of them matters
+    "loss=mirror_descent",
+    "correction=replay",
+    "correction.too_long=cut",
+    "correction.max_feedback_chars=60",
+    "sampling=prioritized",
+    "length=k15",
+    "length.start_step=2",
+    "actor_rollout_ref.actor.ppo_mini_batch_size=2",
+    "data.max_prompt_length=160",
+]
+
+
+def test_a_repeated_step_is_the_lost_one_in_every_figure(tiny_prover, tmp_path):
+    """Kill and resume with everything that has a state: buffer, sampler, optimiser that is set back, order of updates."""
+    out_dir = tmp_path / "run"
+    words = [word for word in OVERRIDES if word.split("=")[0] not in {"loss", "logger", "data.max_prompt_length", "trainer.test_freq"}]
+    config = compose([*words, *METHODS])
+
+    def start(on_progress):
+        run_rl(
+            config,
+            out_dir=out_dir,
+            model_path=tiny_prover / "model",
+            train_file=tiny_prover / "train.parquet",
+            val_file=tiny_prover / "val.parquet",
+            log_file=tmp_path / "rl.log",
+            on_progress=on_progress,
+        )
+
+    def kill_after_third_step(event):
+        if event["event"] == "step" and event["step"] == 3:
+            driver_of(out_dir).send_signal(signal.SIGKILL)
+
+    with pytest.raises(InfrastructureError, match="signal 9"):
+        start(kill_after_third_step)
+    lost = MetricsLog(out_dir / "metrics.jsonl").read()
+    start(lambda event: None)
+    rows = MetricsLog(out_dir / "metrics.jsonl").read()
+
+    def figures(row):
+        return {key: value for key, value in row.items() if key != "seconds"}
+
+    assert [row["step"] for row in rows] == [1, 2, 3, 4]
+    assert [figures(row) for row in rows[:3]] == [figures(row) for row in lost]
+    correction = rows[-1]["prompts"]["correction"]
+    assert correction["drawn"] > 0 and correction["added"] > 0 and "2" in {**rows[2]["turns"], **rows[3]["turns"]}
+    assert any(row["length_reward"] for row in rows[1:]) and rows[0]["length_reward"] == 0.0
+    assert all(row["sequence_log_ratio"] > 0 for row in rows), "the second update sees another policy"
+    assert rows[0]["start_kl"] == pytest.approx(0, abs=1e-6) and rows[-1]["start_kl"] > 0
