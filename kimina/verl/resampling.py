@@ -9,6 +9,9 @@ import transfer_queue as tq
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 
+#: Prefix of this buffer's metrics.
+RESAMPLING = "kimina/resampling/"
+
 
 class ResamplingBuffer(ReplayBuffer):
     """verl's buffer of finished groups, which in training asks for more until enough of them have a difference.
@@ -38,10 +41,10 @@ class ResamplingBuffer(ReplayBuffer):
         chosen = [*sorted(mixed), *sorted(equal)][:batch_size]
         self._clear_groups(partition_id, (mixed | equal) - set(chosen))
         metrics = {
-            "kimina/resampling/prompts": drawn,
-            "kimina/resampling/rounds": round_number,
-            "kimina/resampling/equal_groups": len(equal),
-            "kimina/resampling/discarded": max(0, len(mixed) - batch_size),
+            f"{RESAMPLING}prompts": drawn,
+            f"{RESAMPLING}rounds": round_number,
+            f"{RESAMPLING}equal_groups": len(equal),
+            f"{RESAMPLING}discarded": max(0, len(mixed) - batch_size),
         }
         return self._materialize_batch(partition_id, chosen, dict(self.partitions[partition_id])), metrics
 

@@ -33,7 +33,7 @@ from kimina.reward.settings import RewardSettings
 from kimina.verl import checkpoints, policy_losses  # noqa: F401  (registers our advantage estimators)
 from kimina.verl.group_rewards import group_rewards, mean, outcomes_of_rows
 from kimina.verl.prompt_feed import PromptFeed
-from kimina.verl.resampling import ResamplingBuffer
+from kimina.verl.resampling import RESAMPLING, ResamplingBuffer
 from kimina.verl.reward import material_of
 from kimina.verl.sample_log import SampleLog
 from kimina.verl.step_metrics import JudgedSample, left_out, optimiser_metrics, summarise, tracked_metrics, unverified_share
@@ -277,6 +277,7 @@ class KiminaTrainer(PPOTrainerSync):
             "truncated": mean([float(sample.response_tokens >= self._limit) for sample in self._judged.values()]),
             "prompts": self.feed.metrics(),
             **self._fix_turn_figures(),
+            **_resampling_figures(metrics),
             **self._policy_figures(batch),
             **optimiser_metrics(metrics),
             "seconds": seconds,
@@ -397,3 +398,8 @@ class KiminaTrainer(PPOTrainerSync):
         checkpoints.mark_complete(self.checkpoint_root, self.global_steps, keep=self.settings["keep_checkpoints"])
         write_text(self.checkpoint_root / checkpoints.TRACKER, str(self.global_steps))
 
+
+def _resampling_figures(metrics: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """The figures of ``ResamplingBuffer``, where there is one."""
+    found = {name.removeprefix(RESAMPLING): value for name, value in metrics.items() if name.startswith(RESAMPLING)}
+    return {"resampling": found} if found else {}
