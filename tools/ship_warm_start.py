@@ -24,7 +24,7 @@ def main(folder: Path, target: Path) -> int:
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(folder / "model", target / "model")
     kept = {key: manifest[key] for key in KEPT if key in manifest}
-    command = f"python run.py stage=sft sft.prepared=null seed={manifest['seeds']['seed']}"
+    command = f"python run.py stage=sft sft.prepared=null seed={manifest['config']['sft']['seed']}"
     fingerprint = data.manifest()["data_fingerprint"]
     write_json(target / "manifest.json", kept | {"command": command, "data_fingerprint": fingerprint})
     return 0

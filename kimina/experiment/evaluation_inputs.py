@@ -20,7 +20,8 @@ from kimina.errors import InfrastructureError, UserError
 from kimina.experiment.artifact import Artifact
 from kimina.lean.statement import Statement
 
-START = "start"
+#: The experiment's own models: the one that RL starts from, and the one that RL makes.
+START, TRAINED = "start", "trained"
 #: Where the model lies in the folders of the stages that make one.
 MODEL_FOLDERS = {"rl": "hf", "sft": "model"}
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.\-]*/[\w.\-]+")

@@ -128,7 +128,7 @@ def planned_stages(tree: Mapping[str, Any]) -> dict[str, str]:
     order = list(STAGES)
     names = order[: order.index(asked) + 1] if asked in order else order
     evaluation = tree["evaluation"]
-    if asked == "eval" and evaluation["model"] is not None:
+    if asked == "eval" and evaluation["model"] not in (None, "trained"):
         # One model by itself; the one that RL starts from may have to be made.
         needed = {"eval"} | ({"data"} if evaluation["prompts"] is None else set())
         names = [name for name in names if name in needed | ({"data", "sft"} if evaluation["model"] == "start" else set())]

@@ -219,7 +219,7 @@ def _check_evaluation(tree: Mapping[str, Any], words: Sequence[str]) -> None:
 
 def _check_evaluated_model(tree: Mapping[str, Any], words: Sequence[str]) -> None:
     """Check that the model that is named exists, as far as that can be seen here, and that the stage asks for it."""
-    from kimina.experiment.evaluation_inputs import START, is_hub_name
+    from kimina.experiment.evaluation_inputs import START, TRAINED, is_hub_name
 
     model, stage = tree["evaluation"]["model"], tree["stage"]["name"]
     if stage in ("all", "table"):
@@ -228,7 +228,7 @@ def _check_evaluated_model(tree: Mapping[str, Any], words: Sequence[str]) -> Non
             "experiment's models before and after RL.",
             type_line=_with(words, "stage", "eval"),
         )
-    if model != START and not Path(model).expanduser().exists() and not is_hub_name(model):
+    if model not in (START, TRAINED) and not Path(model).expanduser().exists() and not is_hub_name(model):
         raise complaint(
             f"evaluation.model={model}: there is no such folder (looked for {Path.cwd() / Path(model).expanduser()}), and "
             "names on the hub are OWNER/NAME.",

@@ -36,6 +36,7 @@ SHARE_UNITS = ("accuracy", "reward")
 _ID = re.compile(r"[a-z0-9][a-z0-9_]*")
 _PERCENT = re.compile(r"\d{1,3}(\.\d+)?")
 _VALUE = re.compile(r"[~<>]?\d[\d,]*(\.\d+)?(e-?\d+)?|~?\.\d+")
+_SETTING = re.compile(r"[\w.]+=\S+")
 _DIGITISED = re.compile(r"±\d+(\.\d+)?")
 
 
@@ -127,6 +128,7 @@ class Row:
         model: ``after`` RL, or ``start``, the model that RL starts from.
         baseline: id of the row that gains are against.
         published: by column id.
+        settings: words of the command line that the row has beside its experiment, such as ``seed=2``.
     """
 
     id: str
@@ -136,6 +138,7 @@ class Row:
     baseline: str | None
     published: Mapping[str, Published]
     note: str | None
+    settings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -274,7 +277,7 @@ def _column(node: "_Node") -> Column:
 
 
 def _row(node: "_Node", columns: Sequence[Column], experiments: Sequence[str], problems: int | None, source: str) -> Row:
-    node.only("id", "title", "experiment", "model", "baseline", "published", "note")
+    node.only("id", "title", "experiment", "model", "baseline", "published", "note", "settings")
     identifier = node.identifier()
     experiment = node.optional_text("experiment")
     if experiment is None and "model" in node.tree:
@@ -291,6 +294,12 @@ def _row(node: "_Node", columns: Sequence[Column], experiments: Sequence[str], p
             published[key] = _published(values.node(key), problems, source)
     elif experiment is None:
         node.fail("published", "a row without experiment is a quoted one and needs published values")
+    settings = tuple(node.texts("settings"))
+    for word in settings:
+        if not _SETTING.fullmatch(word):
+            node.fail("settings", f"{word!r} is no word of the command line, such as seed=2")
+    if settings and experiment is None:
+        node.fail("settings", "a row that is only quoted (without experiment) has none")
     return Row(
         identifier,
         node.text("title"),
@@ -299,6 +308,7 @@ def _row(node: "_Node", columns: Sequence[Column], experiments: Sequence[str], p
         node.optional_text("baseline"),
         published,
         node.optional_text("note"),
+        settings,
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from kimina.data.sources import digest_of_files, local_files
 from kimina.experiment.artifact import NOT_IDENTITY, Artifact, stage_hash
-from kimina.experiment.evaluation_inputs import START, named_model, prompts_identity
+from kimina.experiment.evaluation_inputs import START, TRAINED, named_model, prompts_identity
 from kimina.lean.embedded.installation import installed_lean_version
 
 STAGES = ("data", "sft", "rl", "eval", "table")
@@ -39,7 +39,8 @@ _RL_NODES = (
     "trainer",
 )
 # The prepared folder only saves time: a warm start is used when it is the one that would be trained.
-_SFT_EXCLUDED = ("sft.prepared", "sft.threads", "sft.compile")
+# Its seed stands beside it, where it always stood.
+_SFT_EXCLUDED = ("sft.seed", "sft.prepared", "sft.threads", "sft.compile")
 # Where and how many at a time proofs are checked does not change a verdict.
 PLACE_OF_CHECKING = (
     "verifier.workers",
@@ -102,12 +103,12 @@ def build_graph(config: Mapping[str, Any]) -> Graph:
         InfrastructureError: such a file can't be read.
         UserError: ``evaluation.model`` names no model.
     """
-    root, name, seed = config["output_dir"], config["name"], config["seed"]
+    root, name = config["output_dir"], config["name"]
     data = Artifact(root, "data", config["recipe"]["name"], stage_hash({"recipe": config["recipe"]}, _local_sources(config)))
     sft = None
     if config["sft"]["enabled"]:
         sft_hash = stage_hash(
-            {"sft": config["sft"], "architecture": config["model"]["architecture"], "seed": seed},
+            {"sft": config["sft"], "architecture": config["model"]["architecture"], "seed": config["sft"]["seed"]},
             {"data": data.hash},
             excluded=_SFT_EXCLUDED,
         )
@@ -131,6 +132,9 @@ def build_graph(config: Mapping[str, Any]) -> Graph:
     if model == START:
         for_model = ("data", "sft") if sft is not None else ()
         return Graph(data, sft, rl, before, after, table, card, before, tuple(dict.fromkeys((*for_prompts, *for_model))))
+    if model == TRAINED:
+        for_model = ("data", "sft", "rl") if sft is not None else ("data", "rl")
+        return Graph(data, sft, rl, before, after, table, card, after, for_model)
     named = named_model(model)
     return Graph(data, sft, rl, before, after, table, card, evaluated.of(named.label, named.identity), for_prompts)
 

@@ -18,6 +18,7 @@ from kimina.durable import read_json, write_json
 from kimina.errors import InfrastructureError, UserError
 from kimina.experiment.artifact import Artifact, Status
 from kimina.experiment.compose import compose, resolved
+from kimina.experiment.evaluation_inputs import START, TRAINED
 from kimina.experiment.lock import lock_holder
 from kimina.experiment.missing_methods import missing_methods
 from kimina.experiment.options import CONF, EXPERIMENTS, REPOSITORY
@@ -81,9 +82,9 @@ def plan_rows(
     for row in declaration.rows:
         if row.experiment is None or missing_methods(row.experiment):
             continue
-        row_words = (f"experiments={row.experiment}", *for_rows)
-        # The model that RL starts from needs no RL.
-        making = (*row_words, *(["evaluation.model=start"] if row.model == "start" else []), "stage=eval")
+        row_words = (f"experiments={row.experiment}", *row.settings, *for_rows)
+        # The model that RL starts from needs no RL, and a row about the trained one no evaluation of the other.
+        making = (*row_words, f"evaluation.model={START if row.model == START else TRAINED}", "stage=eval")
         key = "\0".join((_configuration_digest(), str(Path.cwd()), *row_words))
         if key not in known:
             folders, complaint = _compose(row_words)

@@ -73,15 +73,16 @@ def _rl(context: RunContext) -> list[Artifact]:
 def _eval(context: RunContext) -> list[Artifact]:
     graph = context.graph
     part = context.part("evaluation", "reward", "verifier", "seed")
-    if graph.asked is not None and graph.asked is not graph.before:
+    if graph.asked is not None and graph.asked not in (graph.before, graph.after):
         parents = {"data": graph.data.hash} if "data" in graph.for_asked else {}
         return [context.produce(graph.asked, evaluate.make_asked, parents, part)]
     start = {"sft": graph.sft.hash} if graph.sft is not None else {}
-    before = context.produce(graph.before, evaluate.make_before, {"data": graph.data.hash, **start}, part)
-    if graph.asked is not None:
-        return [before]
-    after = context.produce(graph.after, evaluate.make_after, {"data": graph.data.hash, "rl": graph.rl.hash}, part)
-    return [before, after]
+    made = []
+    if graph.asked is None or graph.asked is graph.before:
+        made.append(context.produce(graph.before, evaluate.make_before, {"data": graph.data.hash, **start}, part))
+    if graph.asked is None or graph.asked is graph.after:
+        made.append(context.produce(graph.after, evaluate.make_after, {"data": graph.data.hash, "rl": graph.rl.hash}, part))
+    return made
 
 
 def _table(context: RunContext) -> list[Artifact]:

@@ -38,7 +38,7 @@ def make(context: RunContext, artifact: Artifact) -> None:
             problem_splits(recipe).train,
             context.resolved["model"]["architecture"],
             settings,
-            context.resolved["seed"],
+            settings["seed"],
             artifact.folder,
             on_step,
         )
