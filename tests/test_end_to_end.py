@@ -46,7 +46,7 @@ def steps(folder: Path) -> list[int]:
     return [json.loads(row)["step"] for row in rows if row.endswith("}")]
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_a_run_killed_during_rl_ends_as_one_that_was_not(tmp_path: Path) -> None:
     folder = tmp_path / "outputs"
     first = start(folder)
@@ -99,13 +99,14 @@ def assert_table_is_built_from_it(folder: Path) -> None:
     # A table that is gone leaves no run behind.
     assert wait_until(lambda: all(gone(child) for child in children), 60)
     built = start(folder, *words, "table.build=true")
-    told, _ = built.communicate(timeout=300)
-    assert built.returncode == 0 and "4 of 6 rows are measured; 2 method not built" in told, told
+    told, _ = built.communicate(timeout=500)
+    assert built.returncode == 0 and "6 of 6 rows are measured" in told, told
     path = next(folder.glob("table/kimina_rl_minif2f-*/table.json"))
     rows = {row["id"]: row for row in json.loads(path.read_text())["rows"]}
-    assert rows["rl_1p7b"]["detail"] == "correction=replay" and rows["rl_1p7b"]["cells"]["pass32"]["published"] == "76.23 % [186]"
+    assert rows["rl_1p7b"]["cells"]["pass32"]["published"] == "76.23 % [186]"
     measured = rows["rl_1p7b_single_turn"]["cells"]["fix32"]
     assert (measured["verdict"], measured["why"]) == ("undefined", "pass@32+fix is undefined: 32 verified samples a problem are needed")
-    assert steps(folder) == [1, 2, 3]
+    # the run that there was, and the one with error correction
+    assert sorted(steps(folder)) == [1, 1, 2, 2, 3, 3]
     page = path.with_name("report.html").read_text()
     assert "AI-MO/Kimina-Prover-RL-1.7B" in page and 'id="problems"' in page

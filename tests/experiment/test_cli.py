@@ -44,7 +44,7 @@ def test_cfg_job_prints_the_whole_configuration_as_yaml():
 
 
 def test_cfg_shows_a_part_resolved_and_hydras_own():
-    assert run("--cfg", "job", "--package", "loss")[1] == "name: drgpo\n"
+    assert run("--cfg", "job", "--package", "sampling")[1] == "name: uniform\n"
     assert run("--cfg=job", "-p", "actor_rollout_ref.actor.loss_scale_factor")[1] == "192\n"
     assert yaml.safe_load(run("--cfg", "job", "--resolve")[1])["actor_rollout_ref"]["rollout"]["prompt_length"] == 192
     assert set(yaml.safe_load(run("--cfg", "hydra")[1])) == {"hydra"}

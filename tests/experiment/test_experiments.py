@@ -29,7 +29,7 @@ ABOUT = {
     "kimina_rl/ablations/data_no_duplicates": {"data"},
 }
 SINGLE_TURN = "kimina_rl/rl_1p7b_single_turn"
-IN_ROLLOUT = "kimina_rl/ablations/error_correction_in_rollout"
+MERGED = "kimi_k15/long2short/merge"
 
 
 def text_of(name: str) -> str:
@@ -174,17 +174,17 @@ def test_the_twin_rule_needs_an_experiment_and_the_nano_scale():
 
 
 def test_another_option_that_is_typed_stands_in_for_a_missing_method():
-    config = compose(["experiments=kimi_k15/rest", "scale=nano", "loss=drgpo"])
-    assert (config.loss.name, config.reward.profile) == ("drgpo", "proof_only")
+    config = compose(["experiments=kimi_k15/long2short/dpo", "scale=nano", "long2short=none"])
+    assert (config.loss.name, config.reward.profile) == ("mirror_descent", "proof_only")
     text = message("experiments=kimi_k15/long2short/dpo", "loss=drgpo")
-    assert "needs long2short=dpo, which isn't built yet" in text and "mirror_descent" not in text
+    assert "needs long2short=dpo, which isn't built yet" in text
 
 
 def test_a_missing_method_is_answered_with_the_experiment_that_comes_closest():
-    lines = message(f"experiments={IN_ROLLOUT}", "seed=2").splitlines()
-    assert lines[0] == f"experiments={IN_ROLLOUT} needs correction=rollout, which isn't built yet."
-    assert lines[1].split(": ")[1].split(", ")[0] == "kimina_rl/ablations/error_correction"
-    assert lines[2] == f"  type: python run.py experiments={IN_ROLLOUT} seed=2 correction=none"
+    lines = message(f"experiments={MERGED}", "seed=2").splitlines()
+    assert lines[0] == f"experiments={MERGED} needs long2short=merge, which isn't built yet."
+    assert lines[1].split(": ")[1].split(", ")[0] == "kimi_k15/long2short/long"
+    assert lines[2] == f"  type: python run.py experiments={MERGED} seed=2 long2short=none"
     assert message("experiments=kimina_rl/ablations/data_no_variants").endswith("data_no_variants data=promptset")
 
 
@@ -204,11 +204,11 @@ def test_a_method_exists_when_its_option_has_a_file():
 def test_methods_are_found_through_an_experiment_that_another_one_takes_over():
     experiment = EXPERIMENTS / "test_of_an_extension.yaml"
     experiment.write_text(
-        f"# @package _global_\ndefaults:\n  - /experiments/{IN_ROLLOUT}\n  - override /seed: x\n  - _self_\n",
+        f"# @package _global_\ndefaults:\n  - /experiments/{MERGED}\n  - override /seed: x\n  - _self_\n",
         encoding="utf-8",
     )
     try:
-        assert missing_methods(experiment.stem) == ["correction=rollout"]
+        assert missing_methods(experiment.stem) == ["long2short=merge"]
     finally:
         experiment.unlink()
 

@@ -65,7 +65,7 @@ def test_rows_share_what_they_have_in_common(words, tmp_path):
 
 
 def test_the_states_of_a_row(words, tmp_path):
-    assert state_of("error_correction_in_rollout", words, tmp_path).status is RowStatus.NOT_BUILT
+    assert state_of("data_no_variants", words, tmp_path).status is RowStatus.NOT_BUILT
     state = state_of("grpo", words, tmp_path)
     assert (state.status, state.run) == (RowStatus.NOT_RUN, None)
     rl = Artifact.at(plan_rows(load_table(ABLATIONS), words, tmp_path)["grpo"].folders["rl"])
@@ -92,7 +92,7 @@ def test_a_row_that_does_not_compose_says_why_and_spoils_no_other(words, tmp_pat
     state = row_state(load_table(ABLATIONS).row("grpo"), plans["grpo"])
     assert state.status is RowStatus.NOT_AT_THIS_SCALE and "reward.checks.repeated_lines.max" in state.detail
     assert set(plans) == {row.id for row in load_table(ABLATIONS).rows} - {
-        "error_correction_in_rollout", "data_all_win_rates", "data_no_variants", "data_no_duplicates",
+        "data_all_win_rates", "data_no_variants", "data_no_duplicates",
     }  # fmt: skip
 
 
