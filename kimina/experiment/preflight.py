@@ -146,7 +146,7 @@ def _check_forward_passes(tree: Mapping[str, Any], words: Sequence[str]) -> None
     rollout, workers = whole["rollout"], tree["trainer"]["n_gpus_per_node"] * tree["trainer"]["nnodes"]
     share = tree["data"]["train_batch_size"] * rollout["n"] // workers
     roles = ["rollout"]
-    if whole["actor"]["use_kl_loss"] or tree["algorithm"]["use_kl_in_reward"]:
+    if whole["actor"]["use_kl_loss"] or tree["algorithm"]["use_kl_in_reward"] or tree["loss"]["start_kl_every"]:
         roles.append("ref")
     for role in roles:
         key, micro = (

@@ -127,7 +127,7 @@ def _ours() -> dict[str, Rule]:
         "loss.zero_variance": Choice(("keep", "mask", "resample")),
         "loss.resample_rounds": _count(10),
         "loss.reset_optimizer": Flag(False),
-        "loss.start_kl": Flag(True),
+        "loss.start_kl_every": _count(5, least=0),
         "score.input": Text("in.jsonl", nullable=True, described="a file"),
         "score.output": Text("out.jsonl", nullable=True, described="a file"),
         "score.proof_field": Text("lean", nullable=True, described="the name of a field"),

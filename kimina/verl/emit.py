@@ -80,7 +80,7 @@ def emit_trainer_config(
         # verl builds this class in each training worker, and its module registers our losses there
         actor.policy_loss._target_ = "kimina.verl.policy_losses.KiminaPolicyLossConfig"
         actor.policy_loss.tau = ours["loss"].get("tau", 0.0)
-        if ours["loss"]["start_kl"] and not actor.use_kl_loss:
+        if ours["loss"]["start_kl_every"] and not actor.use_kl_loss:
             # verl makes a reference model where a loss uses it; with weight 0 it only measures
             actor.use_kl_loss, actor.kl_loss_coef = True, 0.0
         if not emitted.actor_rollout_ref.model.external_lib:

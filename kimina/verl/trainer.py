@@ -67,6 +67,7 @@ class KiminaTrainer(PPOTrainerSync):
         self._judged: dict[str, JudgedSample] = {}
         self._infos: dict[str, dict[str, Any]] = {}
         self._prompts: dict[str, dict[str, Any]] = {}  # by sample: the extra_info that its prompt was drawn with
+        self._start_kl_measured = False
         self._order: list[str] = []  # the step's samples, in an order that a resumed run repeats
         self._extra_row: dict[str, Any] = {}
         self._last_row_at = time.monotonic()
@@ -176,6 +177,21 @@ class KiminaTrainer(PPOTrainerSync):
         self._order = [names[place][2] for place in order]
         return super()._balance_batch(batch, *args, **kwargs)
 
+    def _compute_ref_log_prob(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
+        self._start_kl_measured = self._reference_is_used or (self.global_steps - 1) % self.settings["loss"]["start_kl_every"] == 0
+        if self._start_kl_measured:
+            return super()._compute_ref_log_prob(batch, metrics)
+        # the loss asks for them, with weight 0
+        data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["old_log_probs"])
+        data["ref_log_prob"] = data.pop("old_log_probs")
+        tq.kv_batch_put(keys=batch.keys, partition_id=batch.partition_id, fields=data)
+        return batch
+
+    @property
+    def _reference_is_used(self) -> bool:
+        """Whether the update or the reward depends on the reference model."""
+        return self.config.algorithm.use_kl_in_reward or self.config.actor_rollout_ref.actor.kl_loss_coef > 0
+
     def _compute_advantage(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
         real = [(key, tag) for key, tag in zip(batch.keys, batch.tags, strict=True) if not tag.get("is_padding", False)]
         keys = [key for key, _ in real]
@@ -282,6 +298,9 @@ class KiminaTrainer(PPOTrainerSync):
             **optimiser_metrics(metrics),
             "seconds": seconds,
         }
+        if not self._reference_is_used:
+            # with weight 0 it is measured at some steps only, and then as start_kl
+            row["reference_kl"] = None
         self.sample_log.write(self.global_steps, self._texts(batch))
         self.metrics_log.append(row)
         own = ("entropy", "start_kl", "truncated", "length_reward", "equal_groups")
@@ -340,16 +359,16 @@ class KiminaTrainer(PPOTrainerSync):
 
         ``entropy`` is the mean of -log p; unlike verl's exact figure it needs no second pass over the vocabulary.
         ``start_kl`` is the mean of q/p - log(q/p) - 1 with p the policy's probability of a token and q that of the model
-        that RL started from, an unbiased estimate of KL(policy || start); null where no reference model is kept.
+        that RL started from, an unbiased estimate of KL(policy || start); null at steps that don't measure it.
         """
         keys = [key for key in batch.keys if key in self._judged]
-        fields = ["old_log_probs", "response_mask", *(["ref_log_prob"] if self.use_reference_policy else [])]
+        fields = ["old_log_probs", "response_mask", *(["ref_log_prob"] if self._start_kl_measured else [])]
         data = tq.kv_batch_get(keys=keys, partition_id=batch.partition_id, select_fields=fields)
         mask = torch.cat(data["response_mask"].unbind()).bool()
         if not mask.any():
             return {"entropy": None, "start_kl": None}
         log_probs = torch.cat(data["old_log_probs"].unbind())[mask]
-        if not self.use_reference_policy:
+        if not self._start_kl_measured:
             return {"entropy": float(-log_probs.mean()), "start_kl": None}
         ratio = torch.cat(data["ref_log_prob"].unbind())[mask] - log_probs
         return {"entropy": float(-log_probs.mean()), "start_kl": float((ratio.exp() - ratio - 1).mean())}

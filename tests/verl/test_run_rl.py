@@ -141,6 +141,7 @@ METHODS = [
     "sampling=prioritized",
     "length=k15",
     "length.start_step=2",
+    "loss.start_kl_every=3",
     "actor_rollout_ref.actor.ppo_mini_batch_size=2",
     "data.max_prompt_length=160",
 ]
@@ -182,4 +183,5 @@ def test_a_repeated_step_is_the_lost_one_in_every_figure(tiny_prover, tmp_path):
     assert correction["drawn"] > 0 and correction["added"] > 0 and "2" in {**rows[2]["turns"], **rows[3]["turns"]}
     assert any(row["length_reward"] for row in rows[1:]) and rows[0]["length_reward"] == 0.0
     assert all(row["sequence_log_ratio"] > 0 for row in rows), "the second update sees another policy"
+    assert [row["start_kl"] is None for row in rows] == [False, True, True, False]
     assert rows[0]["start_kl"] == pytest.approx(0, abs=1e-6) and rows[-1]["start_kl"] > 0
