@@ -236,17 +236,21 @@ class KiminaTrainer(PPOTrainerSync):
         return super()._update_actor(batch, metrics)
 
     def _learn_from_step(self, batch: KVBatchMeta) -> None:
-        """Tell the sampler and the repair buffer what became of the step's prompts."""
-        rows = {key: int(prompt["row"]) for key, prompt in self._prompts.items()}
-        outcomes = outcomes_of_rows(self._judged, rows)
-        self.feed.record(self.global_steps, [Outcome(*outcome) for outcome in outcomes])
+        """Tell the sampler and the repair buffer what became of the step's prompts, of discarded groups' too."""
+        judged, infos, prompts, order = dict(self._judged), dict(self._infos), dict(self._prompts), list(self._order)
+        for sample in self.replay_buffer.discarded if isinstance(self.replay_buffer, ResamplingBuffer) else []:
+            judged[sample.key] = JudgedSample.from_reward(sample.key.split("_")[0], 0, sample.info)
+            infos[sample.key], prompts[sample.key] = sample.info, sample.prompt
+            order.append(sample.key)
+        rows = {key: int(prompt["row"]) for key, prompt in prompts.items()}
+        self.feed.record(self.global_steps, [Outcome(*outcome) for outcome in outcomes_of_rows(judged, rows)])
         if self.feed.repair is None:
             return
         # in an order that a resumed run repeats
-        for number, key in enumerate(self._order):
+        for number, key in enumerate(order):
             name = f"{key.split('_')[0]}n{number}"
-            rollout = Rollout(rows[key], self._prompts[key]["statement"], self.global_steps, name, self._judged[key].turn)
-            self.feed.offer_fix_turn(rollout, material_of(self._infos[key]))
+            rollout = Rollout(rows[key], prompts[key]["statement"], self.global_steps, name, judged[key].turn)
+            self.feed.offer_fix_turn(rollout, material_of(infos[key]))
 
     def _expected_samples(self) -> int:
         return self.config.data.train_batch_size * self.config.actor_rollout_ref.rollout.n
