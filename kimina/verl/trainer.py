@@ -205,11 +205,25 @@ class KiminaTrainer(PPOTrainerSync):
             # feedback between two answers isn't the model's
             self._judged[key] = JudgedSample.from_reward(key.split("_")[0], int(mask.sum()), info)
         self._stop_when_nobody_judges(keys)
-        self._add_length_rewards_and_mask(keys, batch.partition_id)
+        if self._add_length_rewards_and_mask(keys, batch.partition_id) == len(keys):
+            # verl's figures on the rollout engine's log-probabilities (rollout_correction) fail where no token is left
+            return self._without_advantages(batch)
         return super()._compute_advantage(batch, metrics)
 
-    def _add_length_rewards_and_mask(self, keys: list[str], partition: str) -> None:
-        """Add length rewards to the samples' scores, and take out of the update what must not count."""
+    def _without_advantages(self, batch: KVBatchMeta) -> KVBatchMeta:
+        """Write advantages of 0 for a batch in which nothing counts."""
+        data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["response_mask"])
+        zeros = torch.nested.as_nested_tensor(
+            [torch.zeros(len(row)) for row in data["response_mask"].unbind()], layout=torch.jagged
+        )
+        fields = TensorDict({"advantages": zeros, "returns": zeros.clone()}, batch_size=len(batch))
+        return tq.kv_batch_put(keys=batch.keys, partition_id=batch.partition_id, fields=fields)
+
+    def _add_length_rewards_and_mask(self, keys: list[str], partition: str) -> int:
+        """Add length rewards to the samples' scores, and take out of the update what must not count.
+
+        Returns how many samples were taken out.
+        """
         budgets = {key: self._prompts[key].get("budget") for key in keys}
         found = group_rewards({key: self._judged[key] for key in keys}, self.feed.length, self.global_steps, budgets)
         if any(found.length.values()):
@@ -220,6 +234,7 @@ class KiminaTrainer(PPOTrainerSync):
         self._mask([key for key in keys if key in out], partition)
         self._extra_row["length_reward"] = mean(list(found.length.values()))
         self._extra_row["equal_groups"] = mean([float(key in found.equal) for key in found.length])
+        return len(out)
 
     def _add_scores(self, added: dict[str, float], partition: str) -> None:
         keys = list(added)

@@ -195,6 +195,20 @@ def test_length_rewards_come_on_top_and_leave_the_recorded_score(queue):
     assert trainer._extra_row["length_reward"] == pytest.approx(0.0)
 
 
+def test_a_step_in_which_nothing_counts_gets_through_with_recomputed_log_probabilities(queue):
+    """verl's rollout_correction failed on a batch without a live token; runs on GPUs recompute log-probabilities."""
+    batch = fill(queue, {"a": [True, True], "b": [False, False]})
+    for row in queue.rows.values():
+        row["rollout_log_probs"] = row["old_log_probs"].clone()
+    trainer = make_trainer(prompts=2, n=2, zero_variance="mask")
+    trainer.config.algorithm.rollout_correction.bypass_mode = False
+    found = trainer._compute_advantage(batch, {})
+    assert found.keys == batch.keys
+    for row in queue.rows.values():
+        assert not row["response_mask"].any() and not row["advantages"].any() and not row["returns"].any()
+        assert len(row["advantages"]) == len(row["response_mask"])
+
+
 def test_mask_accepts_an_empty_list(queue):
     make_trainer(prompts=1, n=1)._mask([], "train")
     assert queue.rows == {}
