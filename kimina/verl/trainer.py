@@ -67,6 +67,7 @@ class KiminaTrainer(PPOTrainerSync):
         self._judged: dict[str, JudgedSample] = {}
         self._infos: dict[str, dict[str, Any]] = {}
         self._prompts: dict[str, dict[str, Any]] = {}  # by sample: the extra_info that its prompt was drawn with
+        self._truncated: dict[str, bool] = {}  # by sample: whether an answer of it was cut off
         self._start_kl_measured = False
         self._order: list[str] = []  # the step's samples, in an order that a resumed run repeats
         self._extra_row: dict[str, Any] = {}
@@ -142,6 +143,7 @@ class KiminaTrainer(PPOTrainerSync):
     # ---- one step ---------------------------------------------------------------------------------------------------
     def step(self, metrics: dict, timing_raw: dict) -> KVBatchMeta:
         self._judged, self._infos, self._prompts, self._extra_row = {}, {}, {}, {}
+        self._truncated = {}
         # what a run that stops within this step needs in order to repeat it with the same prompts
         self._feed_before_step = self.feed.state()
         batch = super().step(metrics, timing_raw)
@@ -202,6 +204,7 @@ class KiminaTrainer(PPOTrainerSync):
         for key, extra, prompt, mask in columns:
             info = extra["reward_extra_info"]
             self._infos[key], self._prompts[key] = info, prompt
+            self._truncated[key] = bool(extra.get("truncated", False))  # an agent loop of the user's own doesn't say
             # feedback between two answers isn't the model's
             self._judged[key] = JudgedSample.from_reward(key.split("_")[0], int(mask.sum()), info)
         self._stop_when_nobody_judges(keys)
@@ -309,7 +312,7 @@ class KiminaTrainer(PPOTrainerSync):
             "step": self.global_steps,
             **summary,
             **self._extra_row,
-            "truncated": mean([float(sample.response_tokens >= self._limit) for sample in self._judged.values()]),
+            "truncated": mean([float(cut) for cut in self._truncated.values()]),
             "prompts": self.feed.metrics(),
             **self._fix_turn_figures(),
             **_resampling_figures(metrics),
@@ -335,12 +338,6 @@ class KiminaTrainer(PPOTrainerSync):
         reasons = Counter(info["no_fix_turn"] for key, info in self._infos.items() if self._judged[key].earlier is None)
         asked = sum(sample.earlier is not None for sample in self._judged.values())
         return {"fix_turns": {"asked": asked, **dict(sorted(reasons.items()))}}
-
-    @property
-    def _limit(self) -> int:
-        """Most tokens that a response of this step may have."""
-        own = self.config.data.max_response_length
-        return min(own, self.feed.length.limit(self.global_steps) or own)
 
     def _maybe_log_val_generations(self, inputs, outputs, scores):
         # verl calls this with all texts of a validation, just before it sums up what their rewards said

@@ -71,7 +71,7 @@ def make_trainer(prompts, n, limit=0.5, zero_variance="keep", length=None):
     trainer.feed = SimpleNamespace(length=make_length_control(length or {"name": "none"}))
     trainer._prompts, trainer._extra_row = {}, {}
     trainer.parameter_sync_step, trainer.global_steps = 1, 3
-    trainer._judged, trainer._infos = {}, {}
+    trainer._judged, trainer._infos, trainer._truncated = {}, {}, {}
     return trainer
 
 
@@ -99,12 +99,18 @@ def fill(queue, outcomes):
                 "loss_mask": torch.ones(length, dtype=torch.int64),
                 "rm_scores": scores,
                 "old_log_probs": torch.full((length,), -1.0),
-                "extra_fields": {"reward_extra_info": info},
+                "extra_fields": {"reward_extra_info": info, "truncated": number == 1},
                 "extra_info": {"budget": None},
             }
             keys.append(key)
             tags.append({"response_len": length})
     return KVBatchMeta(partition_id="train", keys=keys, tags=tags)
+
+
+def test_which_samples_were_cut_off_is_what_their_rollout_said(queue):
+    trainer = make_trainer(prompts=1, n=3)
+    trainer._compute_advantage(fill(queue, {"a": [True, False, False]}), {})
+    assert trainer._truncated == {"a_0_0": False, "a_1_0": True, "a_2_0": False}
 
 
 def test_unverified_sample_has_no_advantage_no_mask_and_no_say_in_its_group(queue):
