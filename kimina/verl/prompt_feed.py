@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from kimina.data.repair_buffer import CORRECTIONS, RepairBuffer, make_repair_buffer
 from kimina.data.repair_entry import FixMaterial, RepairEntry, Rollout, entry_or_reason
 from kimina.data.sampling import Outcome, Problem, PromptSampler, make_sampler
+from kimina.errors import UserError
 from kimina.reward.fix_turn import fix_prompt
 from kimina.reward.length import LengthControl, make_length_control
 
@@ -118,6 +119,8 @@ class PromptFeed:
         Raises:
             UserError: the state is of a run with other settings or another training set.
         """
+        if (self.repair is None) != (state["repair"] is None):
+            raise UserError("the saved repair buffer is of another run (its correction differs).")
         self.sampler.load_state(state["sampler"])
         if self.repair is not None:
             self.repair.load_state(state["repair"])

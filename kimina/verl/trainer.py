@@ -40,7 +40,6 @@ from kimina.verl.step_metrics import JudgedSample, left_out, optimiser_metrics, 
 from kimina.verl.violation_table import COLUMNS, violation_examples
 
 POLL_INTERVAL_S = 0.05
-FEED_STATE = "prompt_feed.json"
 
 
 class KiminaTrainer(PPOTrainerSync):
@@ -180,7 +179,8 @@ class KiminaTrainer(PPOTrainerSync):
         return super()._balance_batch(batch, *args, **kwargs)
 
     def _compute_ref_log_prob(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
-        self._start_kl_measured = self._reference_is_used or (self.global_steps - 1) % self.settings["loss"]["start_kl_every"] == 0
+        every = self.settings["loss"]["start_kl_every"]
+        self._start_kl_measured = self._reference_is_used or (every > 0 and (self.global_steps - 1) % every == 0)
         if self._start_kl_measured:
             return super()._compute_ref_log_prob(batch, metrics)
         # the loss asks for them, with weight 0
@@ -410,14 +410,15 @@ class KiminaTrainer(PPOTrainerSync):
     def _load_checkpoint(self):
         super()._load_checkpoint()
         if self.global_steps > 0:
-            self.feed.load_state(read_json(checkpoints.folder_of(self.checkpoint_root, self.global_steps) / FEED_STATE))
+            folder = checkpoints.folder_of(self.checkpoint_root, self.global_steps)
+            self.feed.load_state(read_json(folder / checkpoints.FEED_STATE))
 
     def _save_checkpoint(self):
         self._save_with(self.feed.state())
 
     def _save_with(self, feed_state: dict[str, Any]) -> None:
         super()._save_checkpoint()
-        write_json(checkpoints.folder_of(self.checkpoint_root, self.global_steps) / FEED_STATE, feed_state)
+        write_json(checkpoints.folder_of(self.checkpoint_root, self.global_steps) / checkpoints.FEED_STATE, feed_state)
         self._mark_complete()
 
     def _save_state_before_step(self) -> None:

@@ -215,6 +215,17 @@ def test_a_step_in_which_nothing_counts_gets_through_with_recomputed_log_probabi
         assert len(row["advantages"]) == len(row["response_mask"])
 
 
+@pytest.mark.parametrize(("every", "step", "measured"), [(0, 1, False), (0, 3, False), (5, 1, True), (5, 3, False)])
+def test_the_divergence_from_the_start_is_measured_as_often_as_asked(queue, monkeypatch, every, step, measured):
+    """Never, with a reference model that something else asked for, was a division by zero."""
+    monkeypatch.setattr(KiminaTrainer.__mro__[1], "_compute_ref_log_prob", lambda self, batch, metrics: "by verl")
+    batch = fill(queue, {"a": [True, False]})
+    trainer = make_trainer(prompts=1, n=2)
+    trainer.settings["loss"]["start_kl_every"], trainer.global_steps = every, step
+    trainer.config.actor_rollout_ref.actor = {"kl_loss_coef": 0.0}
+    assert (trainer._compute_ref_log_prob(batch, {}) == "by verl") is measured is trainer._start_kl_measured
+
+
 def test_mask_accepts_an_empty_list(queue):
     make_trainer(prompts=1, n=1)._mask([], "train")
     assert queue.rows == {}

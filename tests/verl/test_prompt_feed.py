@@ -6,6 +6,7 @@ import pytest
 
 from kimina.data.repair_entry import FixMaterial, Rollout
 from kimina.data.sampling import Outcome
+from kimina.errors import UserError
 from kimina.verl.prompt_feed import PromptFeed
 
 REPLAY = {
@@ -145,3 +146,12 @@ def test_the_state_is_a_copy():
     text = json.dumps(state)
     _steps(one, 1, 3)
     assert json.dumps(state) == text
+
+
+@pytest.mark.parametrize(("saved", "wanted"), [(None, REPLAY), (REPLAY, None), (REPLAY, {**REPLAY, "capacity": 9})])
+def test_a_state_of_other_settings_is_refused_and_changes_nothing(saved, wanted):
+    one = feed(correction=wanted)
+    before = one.state()
+    with pytest.raises(UserError, match="of another run"):
+        one.load_state(feed(correction=saved).state())
+    assert one.state() == before
