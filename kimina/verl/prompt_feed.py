@@ -15,7 +15,6 @@ from kimina.errors import UserError
 from kimina.reward.fix_turn import fix_prompt
 from kimina.reward.length import LengthControl, make_length_control
 
-
 #: More than a chat template writes around the messages of a prompt.
 _TEMPLATE_BYTES = 256
 
