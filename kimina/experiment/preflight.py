@@ -14,6 +14,7 @@ from kimina.experiment.keys import all_rules, is_known, is_open, leaves, reward_
 from kimina.experiment.length_set import check_length
 from kimina.experiment.losses_set import half_set_losses
 from kimina.experiment.options import TABLES, from_repository, table_names
+from kimina.experiment.trainer_set import check_trainer
 from kimina.sft.circuit_size import check_circuit_size
 
 #: verl's own estimators that compare a response with the others of its group; ours all do, or make no sense alone.
@@ -91,6 +92,7 @@ def cross_checks(tree: Mapping[str, Any], words: Sequence[str] = ()) -> Iterator
     _check_correction(tree, words)
     yield from half_set_losses(tree, words)
     yield from check_length(tree, words)
+    yield from check_trainer(tree, words)
     yield from _odd_but_possible(tree)
 
 
