@@ -282,6 +282,12 @@ def _check_correction(tree: Mapping[str, Any], words: Sequence[str]) -> None:
             "correction=replay.",
             type_line=_with(words, "correction.history", "with_think"),
         )
+    if tree["length"]["name"] == "l1_max" and correction["second_turn_reward"] < 1:
+        raise complaint(
+            f"length=l1_max with correction.second_turn_reward={correction['second_turn_reward']:g}: what exceeding the budget "
+            "costs is reckoned from a reward of 1, so that a corrected proof could earn less than none.",
+            type_line=_with(words, "correction.second_turn_reward", 1.0),
+        )
     if tree["length"]["name"] == "thinkprune":
         raise complaint(
             "length=thinkprune with correction=rollout: the falling limit is one of a single answer, and a response holds two.",

@@ -9,6 +9,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 import ray
 import torch
 import transfer_queue as tq
-from omegaconf import OmegaConf
+from omegaconf import OmegaConf, open_dict
 from tensordict import TensorDict
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.utils import Role
@@ -27,7 +28,7 @@ from verl.utils.dataset.rl_dataset import collate_fn
 from kimina.data.repair_entry import Rollout
 from kimina.data.sampling import Outcome
 from kimina.durable import read_json, write_json, write_text
-from kimina.errors import InfrastructureError, LimitError
+from kimina.errors import InfrastructureError, LimitError, UserError
 from kimina.metrics_log import MetricsLog
 from kimina.reward.settings import RewardSettings
 from kimina.verl import checkpoints, policy_losses  # noqa: F401  (registers our advantage estimators)
@@ -87,6 +88,7 @@ class KiminaTrainer(PPOTrainerSync):
 
     def _init_dataloader(self):
         super()._init_dataloader()
+        self._check_epochs()
         self.feed = PromptFeed(
             self.train_dataset,
             self.tokenizer,
@@ -96,6 +98,24 @@ class KiminaTrainer(PPOTrainerSync):
             seed=self.settings["seed"],
             max_prompt_tokens=self.config.data.max_prompt_length,
         )
+
+    def _check_epochs(self) -> None:
+        """Let ``trainer.total_training_steps``, where it is set, end the run and nothing else.
+
+        Raises:
+            UserError: a step asks more prompts than the training set has; verl counts epochs in whole batches.
+        """
+        rows, asked = len(self.train_dataset), self.config.data.train_batch_size
+        if rows < asked:
+            raise UserError(
+                f"data.train_batch_size={asked}: the training set has {rows} prompts (too long ones are left out where "
+                f"data.filter_overlong_prompts=true). Type: data.train_batch_size={max(1, rows)}, with a mini-batch that divides it"
+            )
+        epochs = ceil(self.total_training_steps / self.steps_per_epoch)
+        if self.config.trainer.total_training_steps is not None and epochs > self.config.trainer.total_epochs:
+            # verl would stop there without its last step, and so without a checkpoint of it
+            with open_dict(self.config):
+                self.config.trainer.total_epochs = epochs
 
     # ---- start ------------------------------------------------------------------------------------------------------
     def _init_resource_pool_mgr(self):

@@ -22,6 +22,10 @@ _NO_LOG_PROBS = "actor_rollout_ref.rollout.calculate_log_probs=false"
         ([_IS], "bypass_mode=true has no effect"),
         (["algorithm.rollout_correction.rollout_rs=token_k1"], "bypass_mode=true has no effect"),
         ([_NO_LOG_PROBS], "has it compute none"),
+        (
+            ["correction=rollout", "correction.second_turn_reward=0.5", "length=l1_max", "length.low=20", "length.high=320"],
+            "could earn less than none",
+        ),
         (["model=1p7b", _IS, _NO_LOG_PROBS], "has no effect with actor_rollout_ref.rollout.calculate_log_probs=false"),
     ],
 )

@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 from transfer_queue import KVBatchMeta
 from verl.utils import tensordict_utils as tu
 
-from kimina.errors import InfrastructureError, LimitError
+from kimina.errors import InfrastructureError, LimitError, UserError
 from kimina.reward.length import make_length_control
 from kimina.verl import trainer as trainer_module
 from kimina.verl.trainer import KiminaTrainer
@@ -229,3 +229,24 @@ def test_the_divergence_from_the_start_is_measured_as_often_as_asked(queue, monk
 def test_mask_accepts_an_empty_list(queue):
     make_trainer(prompts=1, n=1)._mask([], "train")
     assert queue.rows == {}
+
+
+@pytest.mark.parametrize(
+    ("rows", "steps", "epochs", "found"),
+    [(24, 7, 1, 3), (24, 6, 1, 2), (24, 6, 9, 9), (24, None, 2, 2)],
+)
+def test_the_number_of_steps_ends_a_run_and_not_the_epochs(rows, steps, epochs, found):
+    """With a small training set the run ended at total_epochs, without a word and without its last checkpoint."""
+    trainer = make_trainer(prompts=8, n=2)
+    trainer.train_dataset, trainer.steps_per_epoch = range(rows), rows // 8
+    trainer.total_training_steps = epochs * trainer.steps_per_epoch if steps is None else steps
+    trainer.config.trainer = {"total_training_steps": steps, "total_epochs": epochs}
+    trainer._check_epochs()
+    assert trainer.config.trainer.total_epochs == found
+
+
+def test_a_training_set_smaller_than_a_batch_is_a_users_error():
+    trainer = make_trainer(prompts=8, n=2)
+    trainer.train_dataset, trainer.steps_per_epoch = range(7), 0
+    with pytest.raises(UserError, match=r"data.train_batch_size=8: the training set has 7 prompts"):
+        trainer._check_epochs()
