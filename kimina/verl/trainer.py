@@ -252,8 +252,8 @@ class KiminaTrainer(PPOTrainerSync):
         if any(found.length.values()):
             self._add_scores(found.length, partition)
         out = set(left_out([self._judged[key] for key in keys], keys))
-        if self.settings["loss"]["zero_variance"] != "keep":
-            out |= found.equal
+        # what resampling could not replace is judged as resampling judges
+        out |= {"keep": frozenset(), "mask": found.equal, "resample": found.equal_scores}[self.settings["loss"]["zero_variance"]]
         self._mask([key for key in keys if key in out], partition)
         self._extra_row["length_reward"] = mean(list(found.length.values()))
         self._extra_row["equal_groups"] = mean([float(key in found.equal) for key in found.length])

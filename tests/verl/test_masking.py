@@ -188,6 +188,15 @@ def test_groups_without_a_difference_are_masked_where_the_loss_says_so(queue):
     assert live == {"c_0_0", "c_1_0"}
 
 
+@pytest.mark.parametrize(("zero_variance", "live"), [("keep", {"a", "b"}), ("mask", {"a", "b"}), ("resample", {"b"})])
+def test_resampling_masks_what_it_would_have_replaced_whatever_the_lengths(queue, zero_variance, live):
+    """Equal groups that filled up the batch counted after all where length rewards told their samples apart."""
+    length = {"name": "k15", "weight": 1.0, "warmup": "step", "start_step": 1, "ramp_steps": 1}
+    trainer = make_trainer(prompts=2, n=2, zero_variance=zero_variance, length=length)
+    trainer._compute_advantage(fill(queue, {"a": [True, True], "b": [True, False]}), {})
+    assert {key[0] for key, row in queue.rows.items() if row["response_mask"].any()} == live
+
+
 def test_length_rewards_come_on_top_and_leave_the_recorded_score(queue):
     batch = fill(queue, {"a": [True, True, False, True]})  # 2, 3, 4 and 5 tokens
     length = {"name": "k15", "weight": 1.0, "warmup": "step", "start_step": 1, "ramp_steps": 1}
