@@ -22,6 +22,14 @@ DEPENDS_ON_MICRO_BATCHES = {
 }
 #: Losses of whole responses: importance weights of tokens don't apply to them.
 _OF_RESPONSES = ("mirror_descent", "gspo")
+_CLIP = "actor_rollout_ref.actor.clip_ratio"
+#: Settings that a loss doesn't read.
+_UNREAD = {
+    "mirror_descent": (_CLIP, f"{_CLIP}_low", f"{_CLIP}_high", f"{_CLIP}_c"),
+    "rloo": (_CLIP, f"{_CLIP}_low", f"{_CLIP}_high", f"{_CLIP}_c", ADVANTAGE_STD),
+    "rest": (_CLIP, f"{_CLIP}_low", f"{_CLIP}_high", f"{_CLIP}_c", ADVANTAGE_STD),
+    "gspo": (f"{_CLIP}_c",),
+}
 #: Losses whose gradient is the policy gradient at the first update of a batch only.
 _ON_POLICY = ("rloo", "rest")
 
@@ -40,6 +48,8 @@ def half_set_losses(tree: Mapping[str, Any], words: Sequence[str]) -> Iterator[s
     )
     name = tree["loss"]["name"]
     _refuse_dependence(tree, words)
+    yield from _not_the_loss(tree)
+    yield from _unread(tree, words)
     if name == "drgpo":
         _require_drgpo(std, aggregation, normaliser, words)
     elif name == "grpo":
@@ -51,6 +61,7 @@ def half_set_losses(tree: Mapping[str, Any], words: Sequence[str]) -> Iterator[s
             "responses.",
             type_line=_replaced(words, key, "null"),
         )
+    yield from _equal_groups(tree)
     updates = tree["data"]["train_batch_size"] // actor["ppo_mini_batch_size"] * actor["ppo_epochs"]
     if name == "mirror_descent" and updates == 1:
         yield (
@@ -80,6 +91,52 @@ def _refuse_dependence(tree: Mapping[str, Any], words: Sequence[str]) -> None:
             f"{AGGREGATION}={_CONSTANT_SUM} with {NORMALISER}=null divides by the padded width of each micro-batch, which is "
             "no constant, so the gradient would depend on how the batch is cut.",
             type_line=_replaced(words, NORMALISER, tree["data"]["max_response_length"]),
+        )
+
+
+def _not_the_loss(tree: Mapping[str, Any]) -> Iterator[str]:
+    """Warn where another loss or advantage of verl's stands in the place of the chosen one's."""
+    name, wanted = tree["loss"]["name"], f"kimina_{tree['loss']['name']}"
+    for key, value, what in (
+        (LOSS_MODE, tree["actor_rollout_ref"]["actor"]["policy_loss"]["loss_mode"], "loss"),
+        ("algorithm.adv_estimator", tree["algorithm"]["adv_estimator"], "advantage"),
+    ):
+        if value != wanted:
+            yield f"{key}={value} with loss={name}: the {what} is {value}'s then, and not that of loss={name} ({key}={wanted})."
+
+
+def _unread(tree: Mapping[str, Any], words: Sequence[str]) -> Iterator[str]:
+    """Warn of settings that change nothing."""
+    name, actor = tree["loss"]["name"], tree["actor_rollout_ref"]["actor"]
+    typed = [word.lstrip("+").partition("=")[0] for word in words]
+    unread = [key for key in dict.fromkeys(typed) if key in _UNREAD.get(name, ())]
+    if unread:
+        yield f"{', '.join(unread)} {'has' if len(unread) == 1 else 'have'} no effect: loss={name} doesn't read it."
+    elif _CLIP in typed and None not in (actor["clip_ratio_low"], actor["clip_ratio_high"]):
+        yield f"{_CLIP} has no effect beside {_CLIP}_low={actor['clip_ratio_low']} and {_CLIP}_high={actor['clip_ratio_high']}; set these."
+    if name in _OF_RESPONSES and actor["loss_agg_mode"] in ("token-mean", "seq-mean-token-mean"):
+        yield (
+            f"{AGGREGATION}={actor['loss_agg_mode']} with loss={name}: it is a loss of whole responses, so that their mean is "
+            "taken all the same."
+        )
+    if actor["use_kl_loss"] and actor["kl_loss_coef"] == 0:
+        key = "actor_rollout_ref.actor.kl_loss_coef"
+        yield f"actor_rollout_ref.actor.use_kl_loss=true with {key}=0: the divergence counts for nothing. The recipe of GRPO: {key}=0.04"
+
+
+def _equal_groups(tree: Mapping[str, Any]) -> Iterator[str]:
+    """Warn where groups are left out that would give a gradient."""
+    zero_variance, name, length = tree["loss"]["zero_variance"], tree["loss"]["name"], tree["length"]["name"]
+    if name == "rest" and zero_variance != "keep":
+        yield (
+            f"loss.zero_variance={zero_variance} with loss=rest: its gradient comes from right answers alone, without a "
+            "comparison, and prompts that are always solved are left out then."
+        )
+    if zero_variance == "resample" and length not in ("none", "overlong"):
+        yield (
+            f"loss.zero_variance=resample with length={length}: as in DAPO, groups are judged by their proofs, so that prompts "
+            "that are always solved are drawn anew although their length rewards differ. To learn from these: "
+            "loss.zero_variance=mask"
         )
 
 

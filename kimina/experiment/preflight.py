@@ -14,6 +14,7 @@ from kimina.experiment.keys import all_rules, is_known, is_open, leaves, reward_
 from kimina.experiment.length_set import check_length
 from kimina.experiment.losses_set import half_set_losses
 from kimina.experiment.options import TABLES, from_repository, table_names
+from kimina.experiment.trainer_set import check_trainer
 from kimina.sft.circuit_size import check_circuit_size
 
 #: verl's own estimators that compare a response with the others of its group; ours all do, or make no sense alone.
@@ -91,6 +92,7 @@ def cross_checks(tree: Mapping[str, Any], words: Sequence[str] = ()) -> Iterator
     _check_correction(tree, words)
     yield from half_set_losses(tree, words)
     yield from check_length(tree, words)
+    yield from check_trainer(tree, words)
     yield from _odd_but_possible(tree)
 
 
@@ -279,6 +281,12 @@ def _check_correction(tree: Mapping[str, Any], words: Sequence[str]) -> None:
             "in which the second stands behind all of the first. A fix turn that sees the code alone is another prompt: "
             "correction=replay.",
             type_line=_with(words, "correction.history", "with_think"),
+        )
+    if tree["length"]["name"] == "l1_max" and correction["second_turn_reward"] < 1:
+        raise complaint(
+            f"length=l1_max with correction.second_turn_reward={correction['second_turn_reward']:g}: what exceeding the budget "
+            "costs is reckoned from a reward of 1, so that a corrected proof could earn less than none.",
+            type_line=_with(words, "correction.second_turn_reward", 1.0),
         )
     if tree["length"]["name"] == "thinkprune":
         raise complaint(

@@ -18,5 +18,5 @@ class Grpo(Loss):
 
     name = "grpo"
 
-    def policy_loss(self, log_prob_BT, old_log_prob_BT, advantages_BT, mask_BT, scope, weights_BT=None):  # noqa: D102
+    def policy_loss(self, log_prob_BT, old_log_prob_BT, advantages_BT, mask_BT, scope, weights_BT=None):
         return clipped_surrogate(log_prob_BT, old_log_prob_BT, advantages_BT, mask_BT, scope, self.settings, weights_BT)

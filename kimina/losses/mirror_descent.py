@@ -26,7 +26,7 @@ class MirrorDescent(Loss):
     name = "mirror_descent"
     of_tokens = False
 
-    def policy_loss(self, log_prob_BT, old_log_prob_BT, advantages_BT, mask_BT, scope, weights_BT=None):  # noqa: D102
+    def policy_loss(self, log_prob_BT, old_log_prob_BT, advantages_BT, mask_BT, scope, weights_BT=None):
         refuse_weights(self.name, weights_BT)
         log_ratio_BT = log_ratio(log_prob_BT, old_log_prob_BT, mask_BT)
         log_ratio_B = log_ratio_BT.sum(dim=-1)

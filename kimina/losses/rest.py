@@ -16,8 +16,8 @@ class Rest(Loss):
 
     name = "rest"
 
-    def advantages(self, rewards: Rewards) -> Advantages:  # noqa: D102
+    def advantages(self, rewards: Rewards) -> Advantages:
         return positive_part(rewards)
 
-    def policy_loss(self, log_prob_BT, old_log_prob_BT, advantages_BT, mask_BT, scope, weights_BT=None):  # noqa: D102
+    def policy_loss(self, log_prob_BT, old_log_prob_BT, advantages_BT, mask_BT, scope, weights_BT=None):
         return policy_gradient(log_prob_BT, old_log_prob_BT, advantages_BT, mask_BT, scope, weights_BT)

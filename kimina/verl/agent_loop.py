@@ -38,8 +38,11 @@ class ProofAgentLoop(SingleTurnAgentLoop):
         if info.get("fix_in_rollout"):
             own = int(self._settings.correction.first_turn_share * self.response_length)
             limit = min(own, limit or own)
-        params = {**sampling_params, "max_tokens": min(limit, self.response_length)} if limit else sampling_params
+        most = min(limit, self.response_length) if limit else self.response_length
+        params = {**sampling_params, "max_tokens": most} if limit else sampling_params
         output = await super().run(params, priority, **kwargs)
+        # told here, because tokens of a sample with two turns don't show it, and vLLM's stop reason doesn't either
+        output.extra_fields["truncated"] = len(output.response_ids) >= most
         if info.get("fix_in_rollout"):
             output = await self._with_fix_turn(output, sampling_params, kwargs)
         output.extra_fields["digest"] = digest(output.response_ids)
@@ -80,7 +83,8 @@ class ProofAgentLoop(SingleTurnAgentLoop):
         output.response_ids = output.response_ids + context + tokens
         output.response_mask = output.response_mask + [0] * len(context) + [1] * len(tokens)
         if output.response_logprobs is not None:
-            output.response_logprobs = output.response_logprobs + [0.0] * len(context) + answer.log_probs[:room]
+            output.response_logprobs = output.response_logprobs + [0.0] * len(context) + (answer.log_probs or [])[:room]
+        output.extra_fields["truncated"] = output.extra_fields["truncated"] or len(tokens) >= room
         output.num_turns += 2
         return _judged(output, judge.whole([first, second], None))
 

@@ -12,10 +12,12 @@ import tempfile
 from pathlib import Path
 
 from kimina.durable import sync_folder, write_json, write_text
-from kimina.errors import InfrastructureError
+from kimina.errors import InfrastructureError, UserError
 
 TRACKER = "latest_checkpointed_iteration.txt"
 MARKER = "complete.json"
+#: What later prompts depend on; see ``kimina.verl.prompt_feed``.
+FEED_STATE = "prompt_feed.json"
 _PREFIX = "global_step_"
 
 
@@ -27,6 +29,20 @@ def folder_of(root: Path, step: int) -> Path:
 def complete_steps(root: Path) -> list[int]:
     """Return the steps that have a complete checkpoint, in ascending order."""
     return sorted(step for step, folder in _folders(root) if (folder / MARKER).is_file())
+
+
+def check_resumable(root: Path, step: int) -> None:
+    """Refuse a checkpoint that doesn't say which prompts were drawn, before anything is started.
+
+    Raises:
+        UserError: an earlier version of this program wrote it.
+    """
+    folder = folder_of(root, step)
+    if not (folder / FEED_STATE).is_file():
+        raise UserError(
+            f"{folder} can't be resumed: an earlier version of this program wrote it, and it doesn't say which prompts were "
+            f"drawn ({FEED_STATE} is missing).\n  To start this run anew, remove {root.parent} and run the same command again."
+        )
 
 
 def mark_complete(root: Path, step: int, keep: int) -> None:

@@ -12,10 +12,15 @@ from kimina.verl.step_metrics import JudgedSample
 
 @dataclass(frozen=True)
 class GroupRewards:
-    """``length`` are the length rewards by key, ``equal`` the keys of samples whose whole group earned the same."""
+    """What a step's groups earned.
+
+    ``length`` are the length rewards by key, ``equal`` the keys of samples whose whole group earned the same in all, and
+    ``equal_scores`` those whose group earned the same before length rewards.
+    """
 
     length: dict[str, float]
     equal: frozenset[str]
+    equal_scores: frozenset[str]
 
 
 def group_rewards(
@@ -35,6 +40,7 @@ def group_rewards(
             groups.setdefault(sample.group, []).append(key)
     length: dict[str, float] = {}
     equal: set[str] = set()
+    equal_scores: set[str] = set()
     for keys in groups.values():
         members = [samples[key] for key in keys]
         added = control.rewards(
@@ -47,7 +53,9 @@ def group_rewards(
         totals = [member.score + extra for member, extra in zip(members, added, strict=True)]
         if min(totals) == max(totals):
             equal.update(keys)
-    return GroupRewards(length, frozenset(equal))
+        if len({member.score for member in members}) == 1:
+            equal_scores.update(keys)
+    return GroupRewards(length, frozenset(equal), frozenset(equal_scores))
 
 
 def outcomes_of_rows(

@@ -52,7 +52,7 @@ def run_rl(
             about to begin, and with ``{"event": "step", "total": steps, **row of metrics.jsonl}`` after each step.
 
     Raises:
-        UserError: verl refuses the configuration.
+        UserError: verl refuses the configuration, or the last checkpoint is of an earlier version of this program.
         LimitError: too many responses could not be verified.
         InfrastructureError: the trainer failed or was killed; the message names the log and has its last lines.
     """
@@ -63,6 +63,8 @@ def run_rl(
     ray_session.close_session(out_dir)
     last_step = checkpoints.repair(root)
     if not _is_finished(out_dir, last_step):
+        if last_step > 0:
+            checkpoints.check_resumable(root, last_step)
         emitted = emit_trainer_config(
             config, out_dir=out_dir, model_path=model_path, train_files=[train_file], val_files=[val_file]
         )

@@ -11,8 +11,12 @@ from typing import Any, Protocol
 from kimina.data.repair_buffer import CORRECTIONS, RepairBuffer, make_repair_buffer
 from kimina.data.repair_entry import FixMaterial, RepairEntry, Rollout, entry_or_reason
 from kimina.data.sampling import Outcome, Problem, PromptSampler, make_sampler
+from kimina.errors import UserError
 from kimina.reward.fix_turn import fix_prompt
 from kimina.reward.length import LengthControl, make_length_control
+
+#: More than a chat template writes around the messages of a prompt.
+_TEMPLATE_BYTES = 256
 
 
 class Rows(Protocol):
@@ -51,7 +55,34 @@ class PromptFeed:
         self.repair: RepairBuffer | None = (
             make_repair_buffer(correction, seed) if correction["name"] in CORRECTIONS else None
         )
+        if self.length.largest_budget() is not None:
+            self._check_instructed_prompts()
         self._step, self._drawn = 0, 0
+
+    def _check_instructed_prompts(self) -> None:
+        """Refuse rows that the instruction on length makes longer than a prompt may be: verl would cut off their beginning.
+
+        Raises:
+            UserError: names the length that they need.
+        """
+        longest, too_long = 0, 0
+        for row in range(len(self.rows)):
+            chat = self._instructed(self.rows[row]["raw_prompt"])
+            if sum(len(message["content"].encode()) for message in chat) + _TEMPLATE_BYTES <= self.max_prompt_tokens:
+                continue  # no tokenizer of models makes more tokens than bytes
+            text = self.tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
+            tokens = len(self.tokenizer.encode(text, add_special_tokens=False))
+            longest, too_long = max(longest, tokens), too_long + (tokens > self.max_prompt_tokens)
+        if too_long:
+            raise UserError(
+                f"length={self.length.name}: with what it writes into the prompt, {too_long} of {len(self.rows)} prompts have more "
+                f"than data.max_prompt_length={self.max_prompt_tokens} tokens, the longest {longest}. "
+                f"Type: data.max_prompt_length={longest}"
+            )
+
+    def _instructed(self, chat: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:
+        """Return the chat as a step may ask it, with the longest number."""
+        return self.length.instruct(chat, self.length.largest_budget())
 
     def draw(self, step: int, count: int) -> list[dict[str, Any]]:
         """Return the next ``count`` prompts of a step, as items of the training set with a ``uid`` each.
@@ -94,7 +125,7 @@ class PromptFeed:
         """Take a judged rollout into the repair buffer, or count why it isn't taken; without a buffer do nothing."""
         if self.repair is None:
             return
-        chat = self.rows[rollout.row]["raw_prompt"]
+        chat = self._instructed(self.rows[rollout.row]["raw_prompt"])
         tokens = self.prompt_tokens(chat)
         self.repair.offer(entry_or_reason(rollout, material, self.repair.settings, tokens, self.max_prompt_tokens))
 
@@ -118,6 +149,8 @@ class PromptFeed:
         Raises:
             UserError: the state is of a run with other settings or another training set.
         """
+        if (self.repair is None) != (state["repair"] is None):
+            raise UserError("the saved repair buffer is of another run (its correction differs).")
         self.sampler.load_state(state["sampler"])
         if self.repair is not None:
             self.repair.load_state(state["repair"])

@@ -1,9 +1,13 @@
 """``loss.zero_variance=resample``: groups without a difference are replaced by groups of other prompts.
 
-The dynamic sampling of DAPO (arXiv 2503.14476, section 3.2), in rounds. verl's own version replaces groups while others are
+The dynamic sampling of DAPO (arXiv 2503.14476, section 3.2), in rounds. As there, a group is judged by its proofs: length
+rewards come later and make no difference here. verl's own version replaces groups while others are
 still generating, so that what it draws depends on who finishes first; here a round is generated as a whole, which costs
 the wait for its last response and makes a resumed run repeat the same prompts.
 """
+
+from dataclasses import dataclass
+from typing import Any
 
 import transfer_queue as tq
 from transfer_queue import KVBatchMeta
@@ -13,6 +17,15 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 RESAMPLING = "kimina/resampling/"
 
 
+@dataclass(frozen=True)
+class Discarded:
+    """A sample of a group that is not trained on: its key, what its reward said, and its prompt's ``extra_info``."""
+
+    key: str
+    info: dict[str, Any]
+    prompt: dict[str, Any]
+
+
 class ResamplingBuffer(ReplayBuffer):
     """verl's buffer of finished groups, which in training asks for more until enough of them have a difference.
 
@@ -20,11 +33,15 @@ class ResamplingBuffer(ReplayBuffer):
     ``rounds`` are over, equal groups fill the batch up; the trainer takes them out of the update. Surplus groups are
     discarded in the order of drawing. Groups that nobody could judge count as having a difference: whether a run may go on
     without them is the trainer's decision.
+
+    ``discarded`` are the samples of the last batch's groups that were left out, in an order that a repeated run repeats:
+    they were asked and judged, so sampler and repair buffer learn from them as from the others.
     """
 
     def __init__(self, *args, rounds: int, **kwargs):
         super().__init__(*args, **kwargs)
         self.rounds = rounds
+        self.discarded: list[Discarded] = []
 
     def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[KVBatchMeta, dict]:
         if partition_id == "val":
@@ -39,7 +56,9 @@ class ResamplingBuffer(ReplayBuffer):
                 break
             self.refill_fn(2 * missing)
         chosen = [*sorted(mixed), *sorted(equal)][:batch_size]
-        self._clear_groups(partition_id, (mixed | equal) - set(chosen))
+        left_out = (mixed | equal) - set(chosen)
+        self.discarded = self._samples_of(partition_id, left_out)
+        self._clear_groups(partition_id, left_out)
         metrics = {
             f"{RESAMPLING}prompts": drawn,
             f"{RESAMPLING}rounds": round_number,
@@ -47,6 +66,16 @@ class ResamplingBuffer(ReplayBuffer):
             f"{RESAMPLING}discarded": max(0, len(mixed) - batch_size),
         }
         return self._materialize_batch(partition_id, chosen, dict(self.partitions[partition_id])), metrics
+
+    def _samples_of(self, partition_id: str, prompts: set[str]) -> list[Discarded]:
+        keys = [key for key in self.partitions[partition_id] if key.split("_")[0] in prompts]
+        if not keys:
+            return []
+        data = tq.kv_batch_get(keys=keys, partition_id=partition_id, select_fields=["extra_fields", "extra_info"])
+        rows = zip(keys, list(data["extra_fields"]), list(data["extra_info"]), strict=True)
+        # by what was drawn: which sample has which number depends on who came back first
+        ordered = sorted(rows, key=lambda row: (row[0].split("_")[0], row[1].get("digest", ""), row[0]))
+        return [Discarded(key, extra["reward_extra_info"], prompt) for key, extra, prompt in ordered]
 
     def _wait_for_round(self, partition_id: str) -> None:
         last_debug_time = 0.0

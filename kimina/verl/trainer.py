@@ -9,6 +9,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import numpy as np
 import ray
 import torch
 import transfer_queue as tq
-from omegaconf import OmegaConf
+from omegaconf import OmegaConf, open_dict
 from tensordict import TensorDict
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.utils import Role
@@ -27,7 +28,7 @@ from verl.utils.dataset.rl_dataset import collate_fn
 from kimina.data.repair_entry import Rollout
 from kimina.data.sampling import Outcome
 from kimina.durable import read_json, write_json, write_text
-from kimina.errors import InfrastructureError, LimitError
+from kimina.errors import InfrastructureError, LimitError, UserError
 from kimina.metrics_log import MetricsLog
 from kimina.reward.settings import RewardSettings
 from kimina.verl import checkpoints, policy_losses  # noqa: F401  (registers our advantage estimators)
@@ -40,7 +41,6 @@ from kimina.verl.step_metrics import JudgedSample, left_out, optimiser_metrics, 
 from kimina.verl.violation_table import COLUMNS, violation_examples
 
 POLL_INTERVAL_S = 0.05
-FEED_STATE = "prompt_feed.json"
 
 
 class KiminaTrainer(PPOTrainerSync):
@@ -67,6 +67,7 @@ class KiminaTrainer(PPOTrainerSync):
         self._judged: dict[str, JudgedSample] = {}
         self._infos: dict[str, dict[str, Any]] = {}
         self._prompts: dict[str, dict[str, Any]] = {}  # by sample: the extra_info that its prompt was drawn with
+        self._truncated: dict[str, bool] = {}  # by sample: whether an answer of it was cut off
         self._start_kl_measured = False
         self._order: list[str] = []  # the step's samples, in an order that a resumed run repeats
         self._extra_row: dict[str, Any] = {}
@@ -87,6 +88,7 @@ class KiminaTrainer(PPOTrainerSync):
 
     def _init_dataloader(self):
         super()._init_dataloader()
+        self._check_epochs()
         self.feed = PromptFeed(
             self.train_dataset,
             self.tokenizer,
@@ -96,6 +98,24 @@ class KiminaTrainer(PPOTrainerSync):
             seed=self.settings["seed"],
             max_prompt_tokens=self.config.data.max_prompt_length,
         )
+
+    def _check_epochs(self) -> None:
+        """Let ``trainer.total_training_steps``, where it is set, end the run and nothing else.
+
+        Raises:
+            UserError: a step asks more prompts than the training set has; verl counts epochs in whole batches.
+        """
+        rows, asked = len(self.train_dataset), self.config.data.train_batch_size
+        if rows < asked:
+            raise UserError(
+                f"data.train_batch_size={asked}: the training set has {rows} prompts (too long ones are left out where "
+                f"data.filter_overlong_prompts=true). Type: data.train_batch_size={max(1, rows)}, with a mini-batch that divides it"
+            )
+        epochs = ceil(self.total_training_steps / self.steps_per_epoch)
+        if self.config.trainer.total_training_steps is not None and epochs > self.config.trainer.total_epochs:
+            # verl would stop there without its last step, and so without a checkpoint of it
+            with open_dict(self.config):
+                self.config.trainer.total_epochs = epochs
 
     # ---- start ------------------------------------------------------------------------------------------------------
     def _init_resource_pool_mgr(self):
@@ -142,6 +162,7 @@ class KiminaTrainer(PPOTrainerSync):
     # ---- one step ---------------------------------------------------------------------------------------------------
     def step(self, metrics: dict, timing_raw: dict) -> KVBatchMeta:
         self._judged, self._infos, self._prompts, self._extra_row = {}, {}, {}, {}
+        self._truncated = {}
         # what a run that stops within this step needs in order to repeat it with the same prompts
         self._feed_before_step = self.feed.state()
         batch = super().step(metrics, timing_raw)
@@ -178,7 +199,8 @@ class KiminaTrainer(PPOTrainerSync):
         return super()._balance_batch(batch, *args, **kwargs)
 
     def _compute_ref_log_prob(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
-        self._start_kl_measured = self._reference_is_used or (self.global_steps - 1) % self.settings["loss"]["start_kl_every"] == 0
+        every = self.settings["loss"]["start_kl_every"]
+        self._start_kl_measured = self._reference_is_used or (every > 0 and (self.global_steps - 1) % every == 0)
         if self._start_kl_measured:
             return super()._compute_ref_log_prob(batch, metrics)
         # the loss asks for them, with weight 0
@@ -202,24 +224,40 @@ class KiminaTrainer(PPOTrainerSync):
         for key, extra, prompt, mask in columns:
             info = extra["reward_extra_info"]
             self._infos[key], self._prompts[key] = info, prompt
+            self._truncated[key] = bool(extra.get("truncated", False))  # an agent loop of the user's own doesn't say
             # feedback between two answers isn't the model's
             self._judged[key] = JudgedSample.from_reward(key.split("_")[0], int(mask.sum()), info)
         self._stop_when_nobody_judges(keys)
-        self._add_length_rewards_and_mask(keys, batch.partition_id)
+        if self._add_length_rewards_and_mask(keys, batch.partition_id) == len(keys):
+            # verl's figures on the rollout engine's log-probabilities (rollout_correction) fail where no token is left
+            return self._without_advantages(batch)
         return super()._compute_advantage(batch, metrics)
 
-    def _add_length_rewards_and_mask(self, keys: list[str], partition: str) -> None:
-        """Add length rewards to the samples' scores, and take out of the update what must not count."""
+    def _without_advantages(self, batch: KVBatchMeta) -> KVBatchMeta:
+        """Write advantages of 0 for a batch in which nothing counts."""
+        data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["response_mask"])
+        zeros = torch.nested.as_nested_tensor(
+            [torch.zeros(len(row)) for row in data["response_mask"].unbind()], layout=torch.jagged
+        )
+        fields = TensorDict({"advantages": zeros, "returns": zeros.clone()}, batch_size=len(batch))
+        return tq.kv_batch_put(keys=batch.keys, partition_id=batch.partition_id, fields=fields)
+
+    def _add_length_rewards_and_mask(self, keys: list[str], partition: str) -> int:
+        """Add length rewards to the samples' scores, and take out of the update what must not count.
+
+        Returns how many samples were taken out.
+        """
         budgets = {key: self._prompts[key].get("budget") for key in keys}
         found = group_rewards({key: self._judged[key] for key in keys}, self.feed.length, self.global_steps, budgets)
         if any(found.length.values()):
             self._add_scores(found.length, partition)
         out = set(left_out([self._judged[key] for key in keys], keys))
-        if self.settings["loss"]["zero_variance"] != "keep":
-            out |= found.equal
+        # what resampling could not replace is judged as resampling judges
+        out |= {"keep": frozenset(), "mask": found.equal, "resample": found.equal_scores}[self.settings["loss"]["zero_variance"]]
         self._mask([key for key in keys if key in out], partition)
         self._extra_row["length_reward"] = mean(list(found.length.values()))
         self._extra_row["equal_groups"] = mean([float(key in found.equal) for key in found.length])
+        return len(out)
 
     def _add_scores(self, added: dict[str, float], partition: str) -> None:
         keys = list(added)
@@ -236,17 +274,21 @@ class KiminaTrainer(PPOTrainerSync):
         return super()._update_actor(batch, metrics)
 
     def _learn_from_step(self, batch: KVBatchMeta) -> None:
-        """Tell the sampler and the repair buffer what became of the step's prompts."""
-        rows = {key: int(prompt["row"]) for key, prompt in self._prompts.items()}
-        outcomes = outcomes_of_rows(self._judged, rows)
-        self.feed.record(self.global_steps, [Outcome(*outcome) for outcome in outcomes])
+        """Tell the sampler and the repair buffer what became of the step's prompts, of discarded groups' too."""
+        judged, infos, prompts, order = dict(self._judged), dict(self._infos), dict(self._prompts), list(self._order)
+        for sample in self.replay_buffer.discarded if isinstance(self.replay_buffer, ResamplingBuffer) else []:
+            judged[sample.key] = JudgedSample.from_reward(sample.key.split("_")[0], 0, sample.info)
+            infos[sample.key], prompts[sample.key] = sample.info, sample.prompt
+            order.append(sample.key)
+        rows = {key: int(prompt["row"]) for key, prompt in prompts.items()}
+        self.feed.record(self.global_steps, [Outcome(*outcome) for outcome in outcomes_of_rows(judged, rows)])
         if self.feed.repair is None:
             return
         # in an order that a resumed run repeats
-        for number, key in enumerate(self._order):
+        for number, key in enumerate(order):
             name = f"{key.split('_')[0]}n{number}"
-            rollout = Rollout(rows[key], self._prompts[key]["statement"], self.global_steps, name, self._judged[key].turn)
-            self.feed.offer_fix_turn(rollout, material_of(self._infos[key]))
+            rollout = Rollout(rows[key], prompts[key]["statement"], self.global_steps, name, judged[key].turn)
+            self.feed.offer_fix_turn(rollout, material_of(infos[key]))
 
     def _expected_samples(self) -> int:
         return self.config.data.train_batch_size * self.config.actor_rollout_ref.rollout.n
@@ -290,7 +332,7 @@ class KiminaTrainer(PPOTrainerSync):
             "step": self.global_steps,
             **summary,
             **self._extra_row,
-            "truncated": mean([float(sample.response_tokens >= self._limit) for sample in self._judged.values()]),
+            "truncated": mean([float(cut) for cut in self._truncated.values()]),
             "prompts": self.feed.metrics(),
             **self._fix_turn_figures(),
             **_resampling_figures(metrics),
@@ -316,12 +358,6 @@ class KiminaTrainer(PPOTrainerSync):
         reasons = Counter(info["no_fix_turn"] for key, info in self._infos.items() if self._judged[key].earlier is None)
         asked = sum(sample.earlier is not None for sample in self._judged.values())
         return {"fix_turns": {"asked": asked, **dict(sorted(reasons.items()))}}
-
-    @property
-    def _limit(self) -> int:
-        """Most tokens that a response of this step may have."""
-        own = self.config.data.max_response_length
-        return min(own, self.feed.length.limit(self.global_steps) or own)
 
     def _maybe_log_val_generations(self, inputs, outputs, scores):
         # verl calls this with all texts of a validation, just before it sums up what their rewards said
@@ -394,14 +430,15 @@ class KiminaTrainer(PPOTrainerSync):
     def _load_checkpoint(self):
         super()._load_checkpoint()
         if self.global_steps > 0:
-            self.feed.load_state(read_json(checkpoints.folder_of(self.checkpoint_root, self.global_steps) / FEED_STATE))
+            folder = checkpoints.folder_of(self.checkpoint_root, self.global_steps)
+            self.feed.load_state(read_json(folder / checkpoints.FEED_STATE))
 
     def _save_checkpoint(self):
         self._save_with(self.feed.state())
 
     def _save_with(self, feed_state: dict[str, Any]) -> None:
         super()._save_checkpoint()
-        write_json(checkpoints.folder_of(self.checkpoint_root, self.global_steps) / FEED_STATE, feed_state)
+        write_json(checkpoints.folder_of(self.checkpoint_root, self.global_steps) / checkpoints.FEED_STATE, feed_state)
         self._mark_complete()
 
     def _save_state_before_step(self) -> None:

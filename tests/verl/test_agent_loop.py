@@ -8,6 +8,7 @@ import pytest
 from omegaconf import OmegaConf
 from transformers import AutoTokenizer
 from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput
+from verl.experimental.agent_loop.single_turn_agent_loop import SingleTurnAgentLoop
 
 from kimina.data.repair_entry import FixMaterial
 from kimina.reward.fix_turn import fix_prompt
@@ -59,7 +60,7 @@ def first_answer(tokenizer, text="first try", ended=True):
         response_logprobs=[-1.0] * len(tokens),
         num_turns=2,
         metrics=AgentLoopMetrics(),
-        extra_fields={},
+        extra_fields={"truncated": False},
     )
 
 
@@ -94,6 +95,7 @@ def test_both_answers_are_trained_on_and_the_feedback_is_not(tokenizer, monkeypa
     assert output.reward_score == info["score"] == 0.5, "a second success counts what the setting says"
     assert json.loads(info["first_turn"])["proved"] == 0.0 and info["turn"] == 2
     assert judge.seen == [("first try", 1), ("second try", 2)]
+    assert not output.extra_fields["truncated"]
 
 
 def test_an_answer_that_was_cut_off_is_ended_before_the_feedback(tokenizer, monkeypatch):
@@ -131,6 +133,30 @@ def test_the_second_answer_has_the_room_that_is_left(tokenizer, monkeypatch):
     assert len(output.response_ids) == 150
     used = len(server.asked[0][0]) - len(output.prompt_ids)
     assert server.asked[0][1]["max_tokens"] == 150 - used
+    assert output.extra_fields["truncated"], "both turns have fewer tokens than the limit, and yet the second was cut"
+
+
+@pytest.mark.parametrize(
+    ("extra", "tokens", "cut"),
+    [({}, 399, False), ({}, 400, True), ({"limit": 90}, 90, True), ({"fix_in_rollout": True}, 200, True)],
+)
+def test_an_answer_as_long_as_its_own_limit_was_cut_off(tokenizer, monkeypatch, extra, tokens, cut):
+    async def generated(self, params, priority, **kwargs):
+        assert params.get("max_tokens", 400) >= tokens
+        return first_answer(tokenizer).model_copy(
+            update={"response_ids": [5] * tokens, "response_mask": [1] * tokens}
+        )
+
+    async def unchanged(self, output, params, kwargs):
+        return output
+
+    monkeypatch.setattr(SingleTurnAgentLoop, "run", generated)
+    monkeypatch.setattr(ProofAgentLoop, "_with_fix_turn", unchanged)
+    loop = object.__new__(ProofAgentLoop)
+    loop.response_length = 400
+    loop.config = OmegaConf.create({"reward": {"custom_reward_function": {"reward_kwargs": {"settings": SETTINGS}}}})
+    output = asyncio.run(loop.run({"temperature": 1.0}, extra_info=extra))
+    assert output.extra_fields["truncated"] is cut
 
 
 def test_an_unjudged_turn_leaves_the_whole_sample_unjudged():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kimina.errors import InfrastructureError
+from kimina.errors import InfrastructureError, UserError
 from kimina.verl import checkpoints
 
 
@@ -69,3 +69,11 @@ def test_failed_merge_reports_the_merger(tmp_path):
     with pytest.raises(InfrastructureError, match="model merger failed"):
         checkpoints.merge_shards(tmp_path, 1, tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
+
+
+def test_a_checkpoint_of_an_earlier_version_is_named_before_anything_starts(tmp_path):
+    folder = save(tmp_path / "checkpoints", 10)
+    with pytest.raises(UserError, match=r"global_step_10 can't be resumed.*prompt_feed.json is missing.*\n.*remove"):
+        checkpoints.check_resumable(tmp_path / "checkpoints", 10)
+    (folder / checkpoints.FEED_STATE).write_text("{}")
+    checkpoints.check_resumable(tmp_path / "checkpoints", 10)

@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 from transfer_queue import KVBatchMeta
 from verl.utils import tensordict_utils as tu
 
-from kimina.errors import InfrastructureError, LimitError
+from kimina.errors import InfrastructureError, LimitError, UserError
 from kimina.reward.length import make_length_control
 from kimina.verl import trainer as trainer_module
 from kimina.verl.trainer import KiminaTrainer
@@ -71,7 +71,7 @@ def make_trainer(prompts, n, limit=0.5, zero_variance="keep", length=None):
     trainer.feed = SimpleNamespace(length=make_length_control(length or {"name": "none"}))
     trainer._prompts, trainer._extra_row = {}, {}
     trainer.parameter_sync_step, trainer.global_steps = 1, 3
-    trainer._judged, trainer._infos = {}, {}
+    trainer._judged, trainer._infos, trainer._truncated = {}, {}, {}
     return trainer
 
 
@@ -99,12 +99,18 @@ def fill(queue, outcomes):
                 "loss_mask": torch.ones(length, dtype=torch.int64),
                 "rm_scores": scores,
                 "old_log_probs": torch.full((length,), -1.0),
-                "extra_fields": {"reward_extra_info": info},
+                "extra_fields": {"reward_extra_info": info, "truncated": number == 1},
                 "extra_info": {"budget": None},
             }
             keys.append(key)
             tags.append({"response_len": length})
     return KVBatchMeta(partition_id="train", keys=keys, tags=tags)
+
+
+def test_which_samples_were_cut_off_is_what_their_rollout_said(queue):
+    trainer = make_trainer(prompts=1, n=3)
+    trainer._compute_advantage(fill(queue, {"a": [True, False, False]}), {})
+    assert trainer._truncated == {"a_0_0": False, "a_1_0": True, "a_2_0": False}
 
 
 def test_unverified_sample_has_no_advantage_no_mask_and_no_say_in_its_group(queue):
@@ -182,6 +188,15 @@ def test_groups_without_a_difference_are_masked_where_the_loss_says_so(queue):
     assert live == {"c_0_0", "c_1_0"}
 
 
+@pytest.mark.parametrize(("zero_variance", "live"), [("keep", {"a", "b"}), ("mask", {"a", "b"}), ("resample", {"b"})])
+def test_resampling_masks_what_it_would_have_replaced_whatever_the_lengths(queue, zero_variance, live):
+    """Equal groups that filled up the batch counted after all where length rewards told their samples apart."""
+    length = {"name": "k15", "weight": 1.0, "warmup": "step", "start_step": 1, "ramp_steps": 1}
+    trainer = make_trainer(prompts=2, n=2, zero_variance=zero_variance, length=length)
+    trainer._compute_advantage(fill(queue, {"a": [True, True], "b": [True, False]}), {})
+    assert {key[0] for key, row in queue.rows.items() if row["response_mask"].any()} == live
+
+
 def test_length_rewards_come_on_top_and_leave_the_recorded_score(queue):
     batch = fill(queue, {"a": [True, True, False, True]})  # 2, 3, 4 and 5 tokens
     length = {"name": "k15", "weight": 1.0, "warmup": "step", "start_step": 1, "ramp_steps": 1}
@@ -195,6 +210,52 @@ def test_length_rewards_come_on_top_and_leave_the_recorded_score(queue):
     assert trainer._extra_row["length_reward"] == pytest.approx(0.0)
 
 
+def test_a_step_in_which_nothing_counts_gets_through_with_recomputed_log_probabilities(queue):
+    """verl's rollout_correction failed on a batch without a live token; runs on GPUs recompute log-probabilities."""
+    batch = fill(queue, {"a": [True, True], "b": [False, False]})
+    for row in queue.rows.values():
+        row["rollout_log_probs"] = row["old_log_probs"].clone()
+    trainer = make_trainer(prompts=2, n=2, zero_variance="mask")
+    trainer.config.algorithm.rollout_correction.bypass_mode = False
+    found = trainer._compute_advantage(batch, {})
+    assert found.keys == batch.keys
+    for row in queue.rows.values():
+        assert not row["response_mask"].any() and not row["advantages"].any() and not row["returns"].any()
+        assert len(row["advantages"]) == len(row["response_mask"])
+
+
+@pytest.mark.parametrize(("every", "step", "measured"), [(0, 1, False), (0, 3, False), (5, 1, True), (5, 3, False)])
+def test_the_divergence_from_the_start_is_measured_as_often_as_asked(queue, monkeypatch, every, step, measured):
+    """Never, with a reference model that something else asked for, was a division by zero."""
+    monkeypatch.setattr(KiminaTrainer.__mro__[1], "_compute_ref_log_prob", lambda self, batch, metrics: "by verl")
+    batch = fill(queue, {"a": [True, False]})
+    trainer = make_trainer(prompts=1, n=2)
+    trainer.settings["loss"]["start_kl_every"], trainer.global_steps = every, step
+    trainer.config.actor_rollout_ref.actor = {"kl_loss_coef": 0.0}
+    assert (trainer._compute_ref_log_prob(batch, {}) == "by verl") is measured is trainer._start_kl_measured
+
+
 def test_mask_accepts_an_empty_list(queue):
     make_trainer(prompts=1, n=1)._mask([], "train")
     assert queue.rows == {}
+
+
+@pytest.mark.parametrize(
+    ("rows", "steps", "epochs", "found"),
+    [(24, 7, 1, 3), (24, 6, 1, 2), (24, 6, 9, 9), (24, None, 2, 2)],
+)
+def test_the_number_of_steps_ends_a_run_and_not_the_epochs(rows, steps, epochs, found):
+    """With a small training set the run ended at total_epochs, without a word and without its last checkpoint."""
+    trainer = make_trainer(prompts=8, n=2)
+    trainer.train_dataset, trainer.steps_per_epoch = range(rows), rows // 8
+    trainer.total_training_steps = epochs * trainer.steps_per_epoch if steps is None else steps
+    trainer.config.trainer = {"total_training_steps": steps, "total_epochs": epochs}
+    trainer._check_epochs()
+    assert trainer.config.trainer.total_epochs == found
+
+
+def test_a_training_set_smaller_than_a_batch_is_a_users_error():
+    trainer = make_trainer(prompts=8, n=2)
+    trainer.train_dataset, trainer.steps_per_epoch = range(7), 0
+    with pytest.raises(UserError, match=r"data.train_batch_size=8: the training set has 7 prompts"):
+        trainer._check_epochs()

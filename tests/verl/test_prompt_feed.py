@@ -6,6 +6,7 @@ import pytest
 
 from kimina.data.repair_entry import FixMaterial, Rollout
 from kimina.data.sampling import Outcome
+from kimina.errors import UserError
 from kimina.verl.prompt_feed import PromptFeed
 
 REPLAY = {
@@ -106,6 +107,26 @@ def test_budgets_stand_in_the_prompt_and_beside_it():
         assert f"Think for {budget} tokens." in item["raw_prompt"][-1]["content"]
 
 
+L1_MAX = {"name": "l1_max", "alpha": 0.0003, "delta": 0.5, "low": 20, "high": 90}
+
+
+def test_prompts_that_the_instruction_makes_too_long_are_refused_before_anything_is_generated():
+    """verl cut off their beginning without a word."""
+    with pytest.raises(UserError, match=r"20 of 20 prompts.*data.max_prompt_length=9$"):
+        feed(length=L1_MAX, max_prompt_tokens=8)
+    assert feed(length=L1_MAX, max_prompt_tokens=9).draw(1, 1)
+    assert feed(max_prompt_tokens=5).draw(1, 1), "without an instruction prompts are verl's matter"
+
+
+def test_a_fix_prompt_is_measured_with_the_instruction_on_length():
+    material, dropped = FixMaterial("my proof", "line 2: no"), {}
+    for name, length in (("none", None), ("l1_max", L1_MAX)):
+        one = feed(correction=REPLAY, length=length, max_prompt_tokens=17)
+        one.offer_fix_turn(Rollout(3, "theorem", 1, "key"), material)
+        dropped[name] = one.metrics()["correction"]["dropped"]
+    assert dropped == {"none": 0, "l1_max": 1}
+
+
 def _steps(one, first, last):
     """Draw and record as a trainer would; what becomes of a prompt depends on the step and the prompt alone."""
     drawn = []
@@ -145,3 +166,12 @@ def test_the_state_is_a_copy():
     text = json.dumps(state)
     _steps(one, 1, 3)
     assert json.dumps(state) == text
+
+
+@pytest.mark.parametrize(("saved", "wanted"), [(None, REPLAY), (REPLAY, None), (REPLAY, {**REPLAY, "capacity": 9})])
+def test_a_state_of_other_settings_is_refused_and_changes_nothing(saved, wanted):
+    one = feed(correction=wanted)
+    before = one.state()
+    with pytest.raises(UserError, match="of another run"):
+        one.load_state(feed(correction=saved).state())
+    assert one.state() == before

@@ -1,13 +1,17 @@
 """Groups without a difference are replaced, in rounds that a repeated run repeats."""
 
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from verl.utils import tensordict_utils as tu
 
+from kimina.data.sampling import Outcome
 from kimina.verl import resampling
-from kimina.verl.resampling import ResamplingBuffer
+from kimina.verl.resampling import Discarded, ResamplingBuffer
+from kimina.verl.step_metrics import JudgedSample
+from kimina.verl.trainer import KiminaTrainer
 
 
 class Queue:
@@ -28,7 +32,13 @@ class Queue:
             for session, score in enumerate(self.outcome(number)):
                 key = f"{uid}_{session}_0"
                 self.tags[key] = {"status": "success"}
-                self.infos[key] = {"reward_extra_info": {"score": float(score or 0), "unverified": float(score is None)}}
+                self.infos[key] = {
+                    "extra_fields": {
+                        "reward_extra_info": {"score": float(score or 0), "unverified": float(score is None)},
+                        "digest": f"{self.n - session}",
+                    },
+                    "extra_info": {"row": number},
+                }
 
     def kv_list(self, partition_id=None):
         return {"train": self.tags}
@@ -38,9 +48,11 @@ class Queue:
             self.tags.pop(key, None)
 
     def kv_batch_get(self, keys, partition_id, select_fields):
-        values = np.empty(len(keys), dtype=object)
-        values[:] = [self.infos[key] for key in keys]
-        return tu.get_tensordict({"extra_fields": values})
+        columns = {}
+        for field in select_fields:
+            columns[field] = np.empty(len(keys), dtype=object)
+            columns[field][:] = [self.infos[key][field] for key in keys]
+        return tu.get_tensordict(columns)
 
 
 @pytest.fixture
@@ -111,3 +123,45 @@ def test_a_group_that_somebody_could_not_judge_is_kept(make):
     queue.refill(2)
     batch, _ = buffer.sample(1, "train", 2)
     assert prompts(batch) == ["p000", "p001"] and queue.asked == [2]
+
+
+def test_discarded_groups_are_remembered_in_an_order_that_repeats(make):
+    found = []
+    for seed in range(3):
+        buffer, queue = make(every_third, seed=seed)
+        queue.refill(2)
+        buffer.sample(1, "train", 2)
+        found.append([(sample.key, sample.prompt["row"], sample.info["score"]) for sample in buffer.discarded])
+    assert found == [found[0]] * 3
+    assert [row for _, row, _ in found[0]] == [1, 1, 1, 1, 2, 2, 2, 2]
+    assert [key for key, _, _ in found[0]][:4] == ["p001_3_0", "p001_2_0", "p001_1_0", "p001_0_0"], "not by their digests"
+    queue.tags.clear()
+    queue.refill(3)
+    buffer.sample(2, "train", 1)
+    assert not {sample.key for sample in buffer.discarded} & {key for key, _, _ in found[0]}, "samples of an earlier step"
+
+
+def test_sampler_and_repair_buffer_learn_from_discarded_groups():
+    """They were forgotten: solved_pruning never saw a row that is always solved, and replay no group that failed as a whole."""
+    info = {
+        "score": 1.0, "proved": 1.0, "unverified": 0.0, "verdict": "proved", "violations": "[]", "turn": 1,
+        "no_fix_turn": "solved",
+    }  # fmt: skip
+    prompt = {"row": 7, "statement": "theorem t"}
+    learnt, offered = [], []
+    trainer = object.__new__(KiminaTrainer)
+    trainer.global_steps = 4
+    trainer.replay_buffer = object.__new__(ResamplingBuffer)
+    trainer.replay_buffer.discarded = [Discarded(f"s4p1_{session}_0", info, prompt) for session in range(2)]
+    trainer._judged = {"s4p0_0_0": JudgedSample.from_reward("s4p0", 5, {**info, "score": 0.0})}
+    trainer._infos, trainer._prompts = {"s4p0_0_0": info}, {"s4p0_0_0": {**prompt, "row": 3}}
+    trainer._order = ["s4p0_0_0"]
+    trainer.feed = SimpleNamespace(
+        record=lambda step, outcomes: learnt.extend(outcomes),
+        repair=True,
+        offer_fix_turn=lambda rollout, material: offered.append((rollout.row, rollout.key)),
+    )
+    trainer._learn_from_step(None)
+    assert learnt == [Outcome(3, 1, 0), Outcome(7, 2, 2)]
+    assert offered == [(3, "s4p0n0"), (7, "s4p1n1"), (7, "s4p1n2")]
+    assert list(trainer._judged) == ["s4p0_0_0"], "the step's own figures are of what it trained on"

@@ -7,6 +7,11 @@ from kimina.experiment.machine import check_verifier
 from kimina.experiment.stages.run_context import RunContext
 
 
+def note_of(reward: float | None) -> str:
+    """Return what the progress says of a step's mean reward; a step that nobody judged has none."""
+    return "nobody judged" if reward is None else f"reward {reward:.3f}"
+
+
 def make(context: RunContext, artifact: Artifact) -> None:
     """Train into the artifact's folder; the trained model is its folder ``hf``."""
     from kimina.verl.launch import run_rl
@@ -21,7 +26,7 @@ def make(context: RunContext, artifact: Artifact) -> None:
                 shown.set_total(event["total"])
                 shown.resume_at(event["step"])
             else:
-                shown.update(event["step"], note=f"reward {event['reward']:.3f}")
+                shown.update(event["step"], note=note_of(event["reward"]))
 
         run_rl(
             context.config,

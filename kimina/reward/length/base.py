@@ -57,6 +57,10 @@ class LengthControl(BaseModel):
         """
         return None
 
+    def largest_budget(self) -> int | None:
+        """Return the largest budget that a prompt may ask for; None: none is written."""
+        return None
+
     def instruct(self, messages: Sequence[Mapping[str, Any]], budget: int | None) -> list[Message]:
         """Return a chat that asks for the budget; the one given stays as it is, and without a budget so does its text.
 

@@ -40,6 +40,9 @@ class L1Max(LengthControl):
         digest = hashlib.sha256(f"l1_max:{int(seed)}:{int(step)}:{int(number)}".encode()).digest()
         return self.low + int.from_bytes(digest) * (self.high - self.low + 1) // 2 ** (8 * len(digest))
 
+    def largest_budget(self) -> int:
+        return self.high
+
     def instruct(self, messages: Sequence[Mapping[str, Any]], budget: int | None) -> list[Message]:
         if budget is None:
             return super().instruct(messages, budget)

@@ -52,6 +52,9 @@ class Thinkprune(LengthControl):
     def budget(self, seed: int, step: int, number: int) -> int:
         return self.limit(step)
 
+    def largest_budget(self) -> int:
+        return self.limits[0]
+
     def instruct(self, messages: Sequence[Mapping[str, Any]], budget: int | None) -> list[Message]:
         if budget is None:
             return super().instruct(messages, budget)

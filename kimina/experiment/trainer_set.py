@@ -1,0 +1,101 @@
+"""verl's settings that this project's trainer decides itself: what was typed there would change nothing, or fail late."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from kimina.experiment.complaint import complaint
+
+_MODE, _RESUME = "trainer.v1.trainer_mode", "trainer.resume_mode"
+_FILTER, _CORRECTION = "algorithm.filter_groups.enable", "algorithm.rollout_correction"
+_LOG_PROBS = "actor_rollout_ref.rollout.calculate_log_probs"
+_VERIFY = "reward.verify_rejected"
+#: Keys that have no effect when they are typed, with who decides in their place.
+WITHOUT_EFFECT = {
+    "data.shuffle": "sampling= draws the prompts",
+    "data.gen_batch_size": "sampling= draws the prompts, data.train_batch_size at a time",
+    "data.seed": "seed= is the seed of all that is drawn",
+    "actor_rollout_ref.rollout.agent.default_agent_loop": "this project's own agent loop asks fix turns and budgets",
+}
+
+
+def check_trainer(tree: Mapping[str, Any], words: Sequence[str]) -> Iterator[str]:
+    """Yield a warning for each typed setting without effect.
+
+    Raises:
+        UserError: a setting that this project's trainer overrides or can't work with.
+    """
+    _refuse_other_trainers(tree, words)
+    _refuse_lost_log_probs(tree, words)
+    for key in dict.fromkeys(map(_key, words)):
+        if key in WITHOUT_EFFECT:
+            yield f"{key} has no effect: {WITHOUT_EFFECT[key]}."
+    correction = tree["correction"]["name"]
+    if _VERIFY in map(_key, words) and not tree["reward"]["verify_rejected"] and correction != "none":
+        yield (
+            f"{_VERIFY}=false has no effect with correction={correction}: Lean is asked about rejected answers all the same, "
+            "because there is feedback only on what it judged."
+        )
+
+
+def _refuse_other_trainers(tree: Mapping[str, Any], words: Sequence[str]) -> None:
+    trainer = tree["trainer"]
+    if not trainer["use_v1"]:
+        raise complaint(
+            "trainer.use_v1=false: only verl's synchronous V1 trainer is extended here.",
+            type_line=_replaced(words, "trainer.use_v1", "true"),
+        )
+    if trainer["v1"]["trainer_mode"] != "sync":
+        raise complaint(
+            f"{_MODE}={trainer['v1']['trainer_mode']}: only verl's synchronous V1 trainer is extended here.",
+            type_line=_replaced(words, _MODE, "sync"),
+        )
+    if trainer["resume_mode"] != "auto":
+        raise complaint(
+            f"{_RESUME}={trainer['resume_mode']}: a run has a folder of its own and goes on from its last checkpoint there. "
+            "To start it anew, remove that folder, which stage=plan names.",
+            type_line=_replaced(words, _RESUME, "auto"),
+        )
+    if tree["algorithm"]["filter_groups"]["enable"]:
+        raise complaint(
+            f"{_FILTER}=true: which prompts it draws depends on who finishes first, and it takes unverified answers for wrong "
+            "ones. Groups without a difference are this project's own setting.",
+            type_line=_replaced(_without(words, _FILTER), "loss.zero_variance", "resample"),
+        )
+
+
+def _refuse_lost_log_probs(tree: Mapping[str, Any], words: Sequence[str]) -> None:
+    """Refuse corrections of the rollout engine's log-probabilities that nobody would compute."""
+    correction = tree["algorithm"]["rollout_correction"]
+    has_log_probs = tree["actor_rollout_ref"]["rollout"]["calculate_log_probs"]
+    if correction["bypass_mode"] and not has_log_probs:
+        raise complaint(
+            f"{_CORRECTION}.bypass_mode=true takes the rollout engine's log-probabilities for the old policy's, and "
+            f"{_LOG_PROBS}=false has it compute none.",
+            type_line=_replaced(words, _LOG_PROBS, "true"),
+        )
+    for name in ("rollout_is", "rollout_rs"):
+        if correction[name] is None:
+            continue
+        if correction["bypass_mode"]:
+            raise complaint(
+                f"{_CORRECTION}.{name}={correction[name]} with {_CORRECTION}.bypass_mode=true has no effect: it corrects the "
+                "difference between the rollout engine and the trainer, which bypass_mode takes for none.",
+                type_line=_replaced(words, f"{_CORRECTION}.bypass_mode", "false"),
+            )
+        if not has_log_probs:
+            raise complaint(
+                f"{_CORRECTION}.{name}={correction[name]} has no effect with {_LOG_PROBS}=false.",
+                type_line=_replaced(words, _LOG_PROBS, "true"),
+            )
+
+
+def _key(word: str) -> str:
+    return word.lstrip("+").partition("=")[0]
+
+
+def _without(words: Sequence[str], key: str) -> list[str]:
+    return [word for word in words if _key(word) != key]
+
+
+def _replaced(words: Sequence[str], key: str, value: Any) -> list[str]:
+    return [*_without(words, key), f"{key}={value}"]
