@@ -26,6 +26,8 @@ def check_trainer(tree: Mapping[str, Any], words: Sequence[str]) -> Iterator[str
     """
     _refuse_other_trainers(tree, words)
     _refuse_lost_log_probs(tree, words)
+    _refuse_unsafe_checkpoints(tree, words)
+    _refuse_other_prompts(tree, words)
     for key in dict.fromkeys(map(_key, words)):
         if key in WITHOUT_EFFECT:
             yield f"{key} has no effect: {WITHOUT_EFFECT[key]}."
@@ -87,6 +89,41 @@ def _refuse_lost_log_probs(tree: Mapping[str, Any], words: Sequence[str]) -> Non
                 f"{_CORRECTION}.{name}={correction[name]} has no effect with {_LOG_PROBS}=false.",
                 type_line=_replaced(words, _LOG_PROBS, "true"),
             )
+
+
+def _refuse_unsafe_checkpoints(tree: Mapping[str, Any], words: Sequence[str]) -> None:
+    """Refuse what would let a checkpoint count as complete that isn't."""
+    for key, asked, why in (
+        (
+            "actor_rollout_ref.actor.checkpoint.async_save",
+            tree["actor_rollout_ref"]["actor"]["checkpoint"].get("async_save"),
+            "a checkpoint would count as complete before it is written",
+        ),
+        (
+            "trainer.del_local_ckpt_after_load",
+            tree["trainer"]["del_local_ckpt_after_load"],
+            "the checkpoint that a run goes on from would be gone before there is a newer one",
+        ),
+    ):
+        if asked:
+            raise complaint(f"{key}=true: {why}.", type_line=_replaced(words, key, "false"))
+
+
+def _refuse_other_prompts(tree: Mapping[str, Any], words: Sequence[str]) -> None:
+    """Refuse settings of prompts that fix turns and generation limits would not get."""
+    correction, length = tree["correction"]["name"], tree["length"]["name"]
+    kwargs, loops = "data.apply_chat_template_kwargs", "actor_rollout_ref.rollout.agent.agent_loop_config_path"
+    if tree["data"]["apply_chat_template_kwargs"] and correction != "none":
+        raise complaint(
+            f"{kwargs} with correction={correction}: fix prompts are built without them, so the two turns would differ in format.",
+            type_line=_replaced(_without(words, kwargs), "correction", "none"),
+        )
+    asking = f"correction={correction}" if correction != "none" else f"length={length}" if length == "thinkprune" else None
+    if tree["actor_rollout_ref"]["rollout"]["agent"]["agent_loop_config_path"] is not None and asking:
+        raise complaint(
+            f"{loops} with {asking}: an agent loop of your own asks neither fix turns nor limits.",
+            type_line=_without(words, loops),
+        )
 
 
 def _key(word: str) -> str:

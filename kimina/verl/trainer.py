@@ -407,7 +407,7 @@ class KiminaTrainer(PPOTrainerSync):
         if not self._start_kl_measured:
             return {"entropy": float(-log_probs.mean()), "start_kl": None}
         ratio = torch.cat(data["ref_log_prob"].unbind())[mask] - log_probs
-        return {"entropy": float(-log_probs.mean()), "start_kl": float((ratio.exp() - ratio - 1).mean())}
+        return {"entropy": float(-log_probs.mean()), "start_kl": float((ratio.clamp(max=20).exp() - ratio - 1).mean())}
 
     def _texts(self, batch: KVBatchMeta) -> list[dict[str, Any]]:
         """Return a few responses of the step as text: proved ones and failed ones, with what judged them."""

@@ -26,6 +26,10 @@ _NO_LOG_PROBS = "actor_rollout_ref.rollout.calculate_log_probs=false"
             ["correction=rollout", "correction.second_turn_reward=0.5", "length=l1_max", "length.low=20", "length.high=320"],
             "could earn less than none",
         ),
+        (["actor_rollout_ref.actor.checkpoint.async_save=true"], "before it is written"),
+        (["trainer.del_local_ckpt_after_load=true"], "before there is a newer one"),
+        (["correction=replay", "+data.apply_chat_template_kwargs.enable_thinking=false"], "built without them"),
+        (["correction=replay", "actor_rollout_ref.rollout.agent.agent_loop_config_path=mine.yaml"], "neither fix turns nor"),
         (["model=1p7b", _IS, _NO_LOG_PROBS], "has no effect with actor_rollout_ref.rollout.calculate_log_probs=false"),
     ],
 )
