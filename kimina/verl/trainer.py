@@ -201,13 +201,7 @@ class KiminaTrainer(PPOTrainerSync):
     def _compute_ref_log_prob(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
         every = self.settings["loss"]["start_kl_every"]
         self._start_kl_measured = self._reference_is_used or (every > 0 and (self.global_steps - 1) % every == 0)
-        if self._start_kl_measured:
-            return super()._compute_ref_log_prob(batch, metrics)
-        # the loss asks for them, with weight 0
-        data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["old_log_probs"])
-        data["ref_log_prob"] = data.pop("old_log_probs")
-        tq.kv_batch_put(keys=batch.keys, partition_id=batch.partition_id, fields=data)
-        return batch
+        return super()._compute_ref_log_prob(batch, metrics) if self._start_kl_measured else batch
 
     @property
     def _reference_is_used(self) -> bool:
@@ -340,9 +334,6 @@ class KiminaTrainer(PPOTrainerSync):
             **optimiser_metrics(metrics),
             "seconds": seconds,
         }
-        if not self._reference_is_used:
-            # with weight 0 it is measured at some steps only, and then as start_kl
-            row["reference_kl"] = None
         self.sample_log.write(self.global_steps, self._texts(batch))
         self.metrics_log.append(row)
         own = ("entropy", "start_kl", "truncated", "length_reward", "equal_groups")
