@@ -22,7 +22,9 @@ from kimina.tables.declaration import (
 )
 
 NAMES = sorted(path.stem for path in TABLES.glob("*.yaml"))
-PAPER_TABLES = [name for name in NAMES if load_table(name).kind == "paper"]
+#: Comparisons of this project's own, which nobody published.
+METHODS = [name for name in NAMES if name.startswith("methods_")]
+PAPER_TABLES = [name for name in NAMES if load_table(name).kind == "paper" and name not in METHODS]
 
 # Kimina-Prover-RL, both result tables; counts of 244; the headline's 76.63 and July's 73.4 beside them.
 KIMINA_RL = {
@@ -261,13 +263,34 @@ def test_a_file_starts_with_paper_table_and_command(name):
     assert all(len(line) <= 130 for line in lines)
 
 
+@pytest.mark.parametrize("name", METHODS)
+def test_a_comparison_of_methods_quotes_nothing_and_starts_all_rows_alike(name):
+    lines = (TABLES / f"{name}.yaml").read_text(encoding="utf-8").splitlines()
+    assert lines[1] == f"#   python run.py stage=table table={name} scale=nano table.build=true"
+    table = load_table(name)
+    assert not any(row.published for row in table.rows) and {row.experiment for row in table.rows} == {"nano"}
+    seeds = [next((word for word in row.settings if word.startswith("seed=")), None) for row in table.rows]
+    if any(seeds):
+        assert all(seeds) and all("sft.seed=1" in row.settings for row in table.rows)
+        # each row is compared with the one of its own seed
+        assert all(row.baseline is None or row.baseline[-1] == row.id[-1] for row in table.rows)
+
+
+def test_a_rows_settings_are_words_of_the_command_line():
+    table = MINIMAL.replace("model: start,", "model: start, settings: [seed=2, loss=grpo],")
+    assert read_table(table, "t").row("base").settings == ("seed=2", "loss=grpo")
+    for wrong in ("[seed 2]", "[2]", "seed=2"):
+        with pytest.raises(UserError, match="settings"):
+            read_table(MINIMAL.replace("model: start,", f"model: start, settings: {wrong},"), "t")
+
+
 def test_the_default_table_is_a_comparison():
     table = load_table("nano")
     assert (table.kind, table.rows, table.benchmark) == ("comparison", (), None)
 
 
 def test_columns_that_used_more_samples_say_how_many():
-    for name in PAPER_TABLES:
+    for name in [*PAPER_TABLES, *METHODS]:
         for column in load_table(name).columns:
             if column.metric and parse_metric(column.metric).fixed:
                 assert column.budget and "up to" in column.budget
