@@ -1,10 +1,14 @@
 """A tiny prover that knows one theorem, half of the time: enough for every part of a training step to do something."""
 
+from functools import partial
+
 import pandas
 import pytest
 import torch
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+from kimina.verl.launch import run_rl
 
 SPECIALS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 TEMPLATE = (
@@ -113,3 +117,16 @@ def tiny_prover(tmp_path_factory):
     _prompt_set(folder / "train.parquet", 64, "train")
     _prompt_set(folder / "val.parquet", 4, "val", answered_wrongly=1)
     return folder
+
+
+@pytest.fixture
+def train(tiny_prover, tmp_path):
+    """``train(config, on_progress=...)`` trains the tiny prover below ``tmp_path``: ``run/`` and ``rl.log``."""
+    return partial(
+        run_rl,
+        out_dir=tmp_path / "run",
+        model_path=tiny_prover / "model",
+        train_file=tiny_prover / "train.parquet",
+        val_file=tiny_prover / "val.parquet",
+        log_file=tmp_path / "rl.log",
+    )

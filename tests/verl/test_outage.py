@@ -10,7 +10,6 @@ from kimina.errors import LimitError
 from kimina.experiment.compose import compose
 from kimina.metrics_log import MetricsLog
 from kimina.verl import checkpoints
-from kimina.verl.launch import run_rl
 
 STEPS = 3
 
@@ -59,7 +58,7 @@ def answer(snippet):
     return {"id": snippet["id"], "time": 0.1, "response": {"env": 0, "messages": [message]}}
 
 
-def test_an_outage_stops_the_run_with_its_weights_saved_and_it_goes_on(tiny_prover, tmp_path):
+def test_an_outage_stops_the_run_with_its_weights_saved_and_it_goes_on(train, tmp_path):
     server = LeanServer()
     config = compose(
         [
@@ -71,28 +70,17 @@ def test_an_outage_stops_the_run_with_its_weights_saved_and_it_goes_on(tiny_prov
         ]
     )  # fmt: skip
 
-    def start(on_progress):
-        return run_rl(
-            config,
-            out_dir=tmp_path / "run",
-            model_path=tiny_prover / "model",
-            train_file=tiny_prover / "train.parquet",
-            val_file=tiny_prover / "val.parquet",
-            log_file=tmp_path / "rl.log",
-            on_progress=on_progress,
-        )
-
     def break_after_second_step(event):
         server.outage_after = server.proofs if event["step"] == 2 else None
 
     try:
         with pytest.raises(LimitError, match=r"step 3: .*could not be verified.*repeats this step"):
-            start(break_after_second_step)
+            train(config, on_progress=break_after_second_step)
         assert checkpoints.complete_steps(tmp_path / "run" / "checkpoints") == [2]
         before = MetricsLog(tmp_path / "run" / "metrics.jsonl").read()
         assert [row["step"] for row in before] == [1, 2]
         server.outage_after = None
-        start(lambda event: None)
+        train(config)
     finally:
         server.close()
     rows = MetricsLog(tmp_path / "run" / "metrics.jsonl").read()

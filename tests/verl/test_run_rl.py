@@ -13,7 +13,6 @@ from kimina.errors import InfrastructureError
 from kimina.experiment.compose import compose
 from kimina.metrics_log import MetricsLog
 from kimina.verl import checkpoints, launch, ray_session
-from kimina.verl.launch import run_rl
 
 STEPS = 4
 OVERRIDES = [
@@ -40,23 +39,12 @@ def driver_of(out_dir):
     return driver
 
 
-def test_training_is_killed_resumed_and_exported(tiny_prover, tmp_path, monkeypatch):
+def test_training_is_killed_resumed_and_exported(train, tiny_prover, tmp_path, monkeypatch):
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_DIR", str(tmp_path))
     out_dir = tmp_path / "run"
     config = compose(OVERRIDES)
     events, ray_folders = [], set()
-
-    def start(on_progress):
-        return run_rl(
-            config,
-            out_dir=out_dir,
-            model_path=tiny_prover / "model",
-            train_file=tiny_prover / "train.parquet",
-            val_file=tiny_prover / "val.parquet",
-            log_file=tmp_path / "rl.log",
-            on_progress=on_progress,
-        )
 
     def watch(event):
         events.append(event)
@@ -68,7 +56,7 @@ def test_training_is_killed_resumed_and_exported(tiny_prover, tmp_path, monkeypa
             driver_of(out_dir).send_signal(signal.SIGKILL)
 
     with pytest.raises(InfrastructureError, match=r"(?s)signal 9.*rl\.log.*Run the same command again"):
-        start(kill_after_third_step)
+        train(config, on_progress=kill_after_third_step)
     assert ray_session._marked(ray_session.mark_of(out_dir)) == [], "processes of the run are left"
     assert len(ray_folders) == 1 and not any(folder.exists() for folder in ray_folders), "a Ray folder is left"
     assert [event["step"] for event in events] == [0, 1, 2, 3]
@@ -76,7 +64,7 @@ def test_training_is_killed_resumed_and_exported(tiny_prover, tmp_path, monkeypa
     first_prompts = {row["step"]: row for row in before}
 
     events.clear()
-    model_folder = start(watch)
+    model_folder = train(config, on_progress=watch)
     assert ray_session._marked(ray_session.mark_of(out_dir)) == []
     assert len(ray_folders) == 2 and not any(folder.exists() for folder in ray_folders)
 
@@ -126,7 +114,7 @@ def test_training_is_killed_resumed_and_exported(tiny_prover, tmp_path, monkeypa
     merged_state = load_file(next(merged.glob("*.safetensors")))
     assert all(torch.equal(merged_state[name], trained[name].to(torch.bfloat16)) for name in trained)
 
-    again = start(lambda event: pytest.fail(f"a finished run trained again: {event}"))
+    again = train(config, on_progress=lambda event: pytest.fail(f"a finished run trained again: {event}"))
     assert again == model_folder
     assert os.environ.get(ray_session.MARK) is None
     assert launch.MODEL == model_folder.name
@@ -147,31 +135,20 @@ METHODS = [
 ]
 
 
-def test_a_repeated_step_is_the_lost_one_in_every_figure(tiny_prover, tmp_path):
+def test_a_repeated_step_is_the_lost_one_in_every_figure(train, tmp_path):
     """Kill and resume with everything that has a state: buffer, sampler, optimiser that is set back, order of updates."""
     out_dir = tmp_path / "run"
     words = [word for word in OVERRIDES if word.split("=")[0] not in {"loss", "logger", "data.max_prompt_length", "trainer.test_freq"}]
     config = compose([*words, *METHODS])
-
-    def start(on_progress):
-        run_rl(
-            config,
-            out_dir=out_dir,
-            model_path=tiny_prover / "model",
-            train_file=tiny_prover / "train.parquet",
-            val_file=tiny_prover / "val.parquet",
-            log_file=tmp_path / "rl.log",
-            on_progress=on_progress,
-        )
 
     def kill_after_third_step(event):
         if event["event"] == "step" and event["step"] == 3:
             driver_of(out_dir).send_signal(signal.SIGKILL)
 
     with pytest.raises(InfrastructureError, match="signal 9"):
-        start(kill_after_third_step)
+        train(config, on_progress=kill_after_third_step)
     lost = MetricsLog(out_dir / "metrics.jsonl").read()
-    start(lambda event: None)
+    train(config, on_progress=lambda event: None)
     rows = MetricsLog(out_dir / "metrics.jsonl").read()
 
     def figures(row):
