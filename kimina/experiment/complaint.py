@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from kimina.errors import UserError, nearest
 
@@ -24,6 +25,21 @@ def replaced(arguments: Sequence[str], old: str, new: str | None) -> list[str]:
     """Return ``arguments`` with ``old`` exchanged for ``new`` (None: left out)."""
     lines = [new if argument == old else argument for argument in arguments]
     return [line for line in lines if line is not None]
+
+
+def key_of(word: str) -> str:
+    """Return the key that an argument sets."""
+    return word.lstrip("+").partition("=")[0]
+
+
+def words_without(words: Sequence[str], key: str) -> list[str]:
+    """Return the arguments that don't set ``key``."""
+    return [word for word in words if key_of(word) != key]
+
+
+def words_with(words: Sequence[str], key: str, value: Any) -> list[str]:
+    """Return the arguments with ``key`` set to ``value``, behind all others."""
+    return [*words_without(words, key), f"{key}={value}"]
 
 
 def complaint(

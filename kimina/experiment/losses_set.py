@@ -6,7 +6,7 @@ It also refuses settings under which the gradient would depend on how a batch is
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kimina.experiment.complaint import complaint
+from kimina.experiment.complaint import complaint, words_with, words_without
 
 ADVANTAGE_STD = "algorithm.norm_adv_by_std_in_grpo"
 AGGREGATION = "actor_rollout_ref.actor.loss_agg_mode"
@@ -59,7 +59,7 @@ def half_set_losses(tree: Mapping[str, Any], words: Sequence[str]) -> Iterator[s
         raise complaint(
             f"{key}={algorithm['rollout_correction']['rollout_is']} weighs single tokens, and loss={name} is one of whole "
             "responses.",
-            type_line=_replaced(words, key, "null"),
+            type_line=words_with(words, key, "null"),
         )
     yield from _equal_groups(tree)
     updates = tree["data"]["train_batch_size"] // actor["ppo_mini_batch_size"] * actor["ppo_epochs"]
@@ -84,13 +84,13 @@ def _refuse_dependence(tree: Mapping[str, Any], words: Sequence[str]) -> None:
         raise complaint(
             f"{LOSS_MODE}={mode}: what it computes depends on how the batch is cut into micro-batches: "
             f"{DEPENDS_ON_MICRO_BATCHES[mode]}.",
-            type_line=_without(words, LOSS_MODE),
+            type_line=words_without(words, LOSS_MODE),
         )
     if actor["loss_agg_mode"] == _CONSTANT_SUM and actor["loss_scale_factor"] is None and tree["loss"]["name"] != "drgpo":
         raise complaint(
             f"{AGGREGATION}={_CONSTANT_SUM} with {NORMALISER}=null divides by the padded width of each micro-batch, which is "
             "no constant, so the gradient would depend on how the batch is cut.",
-            type_line=_replaced(words, NORMALISER, tree["data"]["max_response_length"]),
+            type_line=words_with(words, NORMALISER, tree["data"]["max_response_length"]),
         )
 
 
@@ -163,12 +163,4 @@ def _require_drgpo(std: bool, aggregation: str, normaliser: float | None, words:
     for key, value, right, wanted in parts:
         if not right:
             text = "null" if value is None else str(value).lower() if isinstance(value, bool) else value
-            raise complaint(f"{key}={text} contradicts loss=drgpo, which is {key} = {wanted}.", type_line=_without(words, key))
-
-
-def _without(words: Sequence[str], key: str) -> list[str]:
-    return [word for word in words if word.lstrip("+").partition("=")[0] != key]
-
-
-def _replaced(words: Sequence[str], key: str, value: Any) -> list[str]:
-    return [*_without(words, key), f"{key}={value}"]
+            raise complaint(f"{key}={text} contradicts loss=drgpo, which is {key} = {wanted}.", type_line=words_without(words, key))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kimina.experiment.complaint import complaint
+from kimina.experiment.complaint import complaint, key_of, words_with, words_without
 
 _MODE, _RESUME = "trainer.v1.trainer_mode", "trainer.resume_mode"
 _FILTER, _CORRECTION = "algorithm.filter_groups.enable", "algorithm.rollout_correction"
@@ -28,11 +28,11 @@ def check_trainer(tree: Mapping[str, Any], words: Sequence[str]) -> Iterator[str
     _refuse_lost_log_probs(tree, words)
     _refuse_unsafe_checkpoints(tree, words)
     _refuse_other_prompts(tree, words)
-    for key in dict.fromkeys(map(_key, words)):
+    for key in dict.fromkeys(map(key_of, words)):
         if key in WITHOUT_EFFECT:
             yield f"{key} has no effect: {WITHOUT_EFFECT[key]}."
     correction = tree["correction"]["name"]
-    if _VERIFY in map(_key, words) and not tree["reward"]["verify_rejected"] and correction != "none":
+    if _VERIFY in map(key_of, words) and not tree["reward"]["verify_rejected"] and correction != "none":
         yield (
             f"{_VERIFY}=false has no effect with correction={correction}: Lean is asked about rejected answers all the same, "
             "because there is feedback only on what it judged."
@@ -44,24 +44,24 @@ def _refuse_other_trainers(tree: Mapping[str, Any], words: Sequence[str]) -> Non
     if not trainer["use_v1"]:
         raise complaint(
             "trainer.use_v1=false: only verl's synchronous V1 trainer is extended here.",
-            type_line=_replaced(words, "trainer.use_v1", "true"),
+            type_line=words_with(words, "trainer.use_v1", "true"),
         )
     if trainer["v1"]["trainer_mode"] != "sync":
         raise complaint(
             f"{_MODE}={trainer['v1']['trainer_mode']}: only verl's synchronous V1 trainer is extended here.",
-            type_line=_replaced(words, _MODE, "sync"),
+            type_line=words_with(words, _MODE, "sync"),
         )
     if trainer["resume_mode"] != "auto":
         raise complaint(
             f"{_RESUME}={trainer['resume_mode']}: a run has a folder of its own and goes on from its last checkpoint there. "
             "To start it anew, remove that folder, which stage=plan names.",
-            type_line=_replaced(words, _RESUME, "auto"),
+            type_line=words_with(words, _RESUME, "auto"),
         )
     if tree["algorithm"]["filter_groups"]["enable"]:
         raise complaint(
             f"{_FILTER}=true: which prompts it draws depends on who finishes first, and it takes unverified answers for wrong "
             "ones. Groups without a difference are this project's own setting.",
-            type_line=_replaced(_without(words, _FILTER), "loss.zero_variance", "resample"),
+            type_line=words_with(words_without(words, _FILTER), "loss.zero_variance", "resample"),
         )
 
 
@@ -73,7 +73,7 @@ def _refuse_lost_log_probs(tree: Mapping[str, Any], words: Sequence[str]) -> Non
         raise complaint(
             f"{_CORRECTION}.bypass_mode=true takes the rollout engine's log-probabilities for the old policy's, and "
             f"{_LOG_PROBS}=false has it compute none.",
-            type_line=_replaced(words, _LOG_PROBS, "true"),
+            type_line=words_with(words, _LOG_PROBS, "true"),
         )
     for name in ("rollout_is", "rollout_rs"):
         if correction[name] is None:
@@ -82,12 +82,12 @@ def _refuse_lost_log_probs(tree: Mapping[str, Any], words: Sequence[str]) -> Non
             raise complaint(
                 f"{_CORRECTION}.{name}={correction[name]} with {_CORRECTION}.bypass_mode=true has no effect: it corrects the "
                 "difference between the rollout engine and the trainer, which bypass_mode takes for none.",
-                type_line=_replaced(words, f"{_CORRECTION}.bypass_mode", "false"),
+                type_line=words_with(words, f"{_CORRECTION}.bypass_mode", "false"),
             )
         if not has_log_probs:
             raise complaint(
                 f"{_CORRECTION}.{name}={correction[name]} has no effect with {_LOG_PROBS}=false.",
-                type_line=_replaced(words, _LOG_PROBS, "true"),
+                type_line=words_with(words, _LOG_PROBS, "true"),
             )
 
 
@@ -106,7 +106,7 @@ def _refuse_unsafe_checkpoints(tree: Mapping[str, Any], words: Sequence[str]) ->
         ),
     ):
         if asked:
-            raise complaint(f"{key}=true: {why}.", type_line=_replaced(words, key, "false"))
+            raise complaint(f"{key}=true: {why}.", type_line=words_with(words, key, "false"))
 
 
 def _refuse_other_prompts(tree: Mapping[str, Any], words: Sequence[str]) -> None:
@@ -116,23 +116,11 @@ def _refuse_other_prompts(tree: Mapping[str, Any], words: Sequence[str]) -> None
     if tree["data"]["apply_chat_template_kwargs"] and correction != "none":
         raise complaint(
             f"{kwargs} with correction={correction}: fix prompts are built without them, so the two turns would differ in format.",
-            type_line=_replaced(_without(words, kwargs), "correction", "none"),
+            type_line=words_with(words_without(words, kwargs), "correction", "none"),
         )
     asking = f"correction={correction}" if correction != "none" else f"length={length}" if length == "thinkprune" else None
     if tree["actor_rollout_ref"]["rollout"]["agent"]["agent_loop_config_path"] is not None and asking:
         raise complaint(
             f"{loops} with {asking}: an agent loop of your own asks neither fix turns nor limits.",
-            type_line=_without(words, loops),
+            type_line=words_without(words, loops),
         )
-
-
-def _key(word: str) -> str:
-    return word.lstrip("+").partition("=")[0]
-
-
-def _without(words: Sequence[str], key: str) -> list[str]:
-    return [word for word in words if _key(word) != key]
-
-
-def _replaced(words: Sequence[str], key: str, value: Any) -> list[str]:
-    return [*_without(words, key), f"{key}={value}"]
