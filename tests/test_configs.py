@@ -46,7 +46,7 @@ PAIRS = [
     *(
         ["model=1p7b", f"{group}={option}"]
         for group, option in SHIPPED
-        if group in ("loss", "data", "cluster", "rollout", "scale")
+        if group in ("loss", "data", "cluster", "rollout", "engine", "scale")
     ),
     ["model=1p7b", "data=nano", "cluster=cpu", "verifier=embedded"],
     ["model=nano", "cluster=h100x8"],
@@ -160,9 +160,9 @@ def test_the_table_that_is_built_by_default_exists():
 
 def test_no_argument_is_the_nano_experiment():
     config = compose([])
-    chosen = {group: config[group].name for group in ("model", "verifier", "cluster", "rollout", "evaluation", "scale")}
+    chosen = {group: config[group].name for group in ("model", "verifier", "cluster", "engine", "evaluation", "scale")}
     assert chosen == {
-        "model": "nano", "verifier": "embedded", "cluster": "cpu", "rollout": "hf_cpu", "evaluation": "nano", "scale": "nano",
+        "model": "nano", "verifier": "embedded", "cluster": "cpu", "engine": "hf_cpu", "evaluation": "nano", "scale": "nano",
     }  # fmt: skip
     assert (config.stage.name, config.recipe.name, config.sft.enabled, config.trainer.device) == (
         "all",
@@ -177,9 +177,9 @@ def test_no_argument_is_the_nano_experiment():
 def test_a_hub_model_leaves_nothing_of_nano_behind(model):
     composition = compose_with_warnings([f"model={model}", "loss=drgpo", "reward=strict"])
     config = composition.config
-    chosen = {group: config[group].name for group in ("verifier", "cluster", "rollout", "evaluation", "scale")}
+    chosen = {group: config[group].name for group in ("verifier", "cluster", "engine", "evaluation", "scale")}
     assert chosen == {
-        "verifier": "kimina", "cluster": "h100x8", "rollout": "vllm", "evaluation": "minif2f", "scale": "hub",
+        "verifier": "kimina", "cluster": "h100x8", "engine": "vllm", "evaluation": "minif2f", "scale": "hub",
     }  # fmt: skip
     assert (config.recipe.name, config.sft.enabled, config.trainer.device) == ("promptset", False, "cuda")
     assert config.reward.profile == "strict"
@@ -191,14 +191,14 @@ def test_a_hub_model_leaves_nothing_of_nano_behind(model):
 
 def test_what_follows_the_model_can_be_overridden_one_by_one():
     config = compose(["model=1p7b", "data=nano", "cluster=cpu", "verifier=embedded", "evaluation=nano"])
-    assert (config.recipe.name, config.cluster.name, config.rollout.name) == ("nano", "cpu", "hf_cpu")
+    assert (config.recipe.name, config.cluster.name, config.engine.name) == ("nano", "cpu", "hf_cpu")
     assert (config.verifier.name, config.evaluation.name) == ("embedded", "nano")
     assert config.data.train_batch_size == 256
     config = compose(["model=nano", "cluster=h100x8"])
-    assert (config.rollout.name, config.recipe.name, config.trainer.n_gpus_per_node) == ("vllm", "nano", 8)
+    assert (config.engine.name, config.recipe.name, config.trainer.n_gpus_per_node) == ("vllm", "nano", 8)
     config = compose(["model=1p7b", "scale=nano"])
     assert (config.model.name, config.recipe.name, config.cluster.name) == ("1p7b", "nano", "cpu")
-    config = compose(["model=nano", "cluster=h100x8", "rollout=hf_cpu"])
+    config = compose(["model=nano", "cluster=h100x8", "engine=hf_cpu"])
     assert config.actor_rollout_ref.rollout.name == "hf_cpu"
 
 

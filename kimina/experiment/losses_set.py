@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kimina.experiment.complaint import complaint, words_with, words_without
+from kimina.experiment.rollout_set import ON_POLICY
 
 ADVANTAGE_STD = "algorithm.norm_adv_by_std_in_grpo"
 AGGREGATION = "actor_rollout_ref.actor.loss_agg_mode"
@@ -30,8 +31,6 @@ _UNREAD = {
     "rest": (_CLIP, f"{_CLIP}_low", f"{_CLIP}_high", f"{_CLIP}_c", ADVANTAGE_STD),
     "gspo": (f"{_CLIP}_c",),
 }
-#: Losses whose gradient is the policy gradient at the first update of a batch only.
-_ON_POLICY = ("rloo", "rest")
 
 
 def half_set_losses(tree: Mapping[str, Any], words: Sequence[str]) -> Iterator[str]:
@@ -69,7 +68,7 @@ def half_set_losses(tree: Mapping[str, Any], words: Sequence[str]) -> Iterator[s
             "so loss.tau has no effect. More updates: actor_rollout_ref.actor.ppo_epochs=2, or a smaller "
             "actor_rollout_ref.actor.ppo_mini_batch_size."
         )
-    if name in _ON_POLICY and updates > 1:
+    if name in ON_POLICY and updates > 1:
         yield (
             f"loss={name} with {updates} updates a step: it is on-policy, so only the first of them has the right gradient. "
             f"One update: actor_rollout_ref.actor.ppo_mini_batch_size={tree['data']['train_batch_size']} "

@@ -101,7 +101,7 @@ def _check_gpus(tree: Mapping[str, Any]) -> None:
 
 def _check_engine(tree: Mapping[str, Any]) -> None:
     if tree["actor_rollout_ref"]["rollout"]["name"] == "vllm" and find_spec("vllm") is None:
-        raise InfrastructureError("rollout=vllm: vLLM is not installed here.\n  type: pip install -e '.[gpu]'")
+        raise InfrastructureError("engine=vllm: vLLM is not installed here.\n  type: pip install -e '.[gpu]'")
 
 
 def _check_lean(tree: Mapping[str, Any]) -> None:

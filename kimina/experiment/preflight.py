@@ -14,6 +14,7 @@ from kimina.experiment.keys import all_rules, is_known, is_open, leaves, reward_
 from kimina.experiment.length_set import check_length
 from kimina.experiment.losses_set import half_set_losses
 from kimina.experiment.options import TABLES, from_repository, table_names
+from kimina.experiment.rollout_set import check_rollout
 from kimina.experiment.trainer_set import check_trainer
 from kimina.sft.circuit_size import check_circuit_size
 
@@ -93,6 +94,7 @@ def cross_checks(tree: Mapping[str, Any], words: Sequence[str] = ()) -> Iterator
     yield from half_set_losses(tree, words)
     yield from check_length(tree, words)
     yield from check_trainer(tree, words)
+    yield from check_rollout(tree, words)
     yield from _odd_but_possible(tree)
 
 

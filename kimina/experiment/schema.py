@@ -78,7 +78,7 @@ def _ours() -> dict[str, Rule]:
             "max_positions": 1024,
         }.items()
     }
-    groups = ("loss", "correction", "length", "sampling", "long2short", "verifier", "rollout", "cluster")
+    groups = ("loss", "correction", "length", "sampling", "long2short", "verifier", "rollout", "engine", "cluster")
     names: dict[str, Rule] = {
         f"{group}.name": Choice(tuple(option_names(group)))
         for group in (*groups, "logger", "evaluation", "stage", "scale", "model")
@@ -121,6 +121,19 @@ def _ours() -> dict[str, Rule]:
             for part in ("prompt", "response")
             for option in option_names("correction")
         },
+        "scale.segment_tokens": _count(8192),
+        "rollout.mode": Choice(("sync", "colocate_async", "separate_async")),
+        "rollout.extra_batches": _count(1, least=0, most=100),
+        "rollout.segment_tokens": _count(8192, nullable=True),
+        "rollout.earlier_segments": Choice(("included", "excluded")),
+        "rollout.max_staleness": _count(8, nullable=True),
+        "rollout.stale": Choice(("wait", "drop")),
+        "rollout.repetition.stop": Flag(True),
+        "rollout.repetition.times": _count(6, least=2),
+        "rollout.repetition.max_period": _count(128),
+        "rollout.repetition.min_tokens": _count(256, least=2),
+        "rollout.repetition.check_every": _count(512),
+        "rollout.repetition.penalty": Number(0.0, least=0),
         "correction.first_turn_share": Number(0.5, above=0, below=1),
         "correction.second_turn_reward": Number(1.0, above=0, most=1),
         "loss.tau": Number(0.4, least=0),

@@ -14,6 +14,10 @@ WITHOUT_EFFECT = {
     "data.shuffle": "sampling= draws the prompts",
     "data.gen_batch_size": "sampling= draws the prompts, data.train_batch_size at a time",
     "data.seed": "seed= is the seed of all that is drawn",
+    "trainer.v1.colocate_async.num_warmup_batches": "rollout.extra_batches is that number",
+    "trainer.v1.separate_async.num_warmup_batches": "rollout.extra_batches is that number",
+    "trainer.v1.sampler.max_off_policy_threshold": "rollout.max_staleness is that limit",
+    "trainer.v1.sampler.max_off_policy_strategy": "rollout.stale says what happens at rollout.max_staleness",
     "actor_rollout_ref.rollout.agent.default_agent_loop": "this project's own agent loop asks fix turns and budgets",
 }
 
@@ -43,13 +47,13 @@ def _refuse_other_trainers(tree: Mapping[str, Any], words: Sequence[str]) -> Non
     trainer = tree["trainer"]
     if not trainer["use_v1"]:
         raise complaint(
-            "trainer.use_v1=false: only verl's synchronous V1 trainer is extended here.",
+            "trainer.use_v1=false: only verl's V1 trainers are extended here.",
             type_line=words_with(words, "trainer.use_v1", "true"),
         )
     if trainer["v1"]["trainer_mode"] != "sync":
         raise complaint(
-            f"{_MODE}={trainer['v1']['trainer_mode']}: only verl's synchronous V1 trainer is extended here.",
-            type_line=words_with(words, _MODE, "sync"),
+            f"{_MODE}={trainer['v1']['trainer_mode']}: which of verl's trainers runs is chosen by rollout=.",
+            type_line=words_with(words_without(words, _MODE), "rollout", trainer["v1"]["trainer_mode"]),
         )
     if trainer["resume_mode"] != "auto":
         raise complaint(

@@ -6,7 +6,7 @@ costs less than dropping every row at once. A prompt with many living samples ma
 rectangle, so that one prompt's stragglers don't keep slots open for all others.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -40,6 +40,7 @@ def decode(
     temperature: float,
     top_p: float,
     stop_ids: Collection[int],
+    interrupted: Callable[[], bool] = lambda: False,
 ) -> list[list[Completion]]:
     """Sample continuations of a batch of prompts.
 
@@ -47,6 +48,7 @@ def decode(
         uniforms: for each prompt a tensor (samples, max_new_tokens) of numbers in [0, 1); its first dimension is the
             number of samples of that prompt (at least one), which may differ between prompts.
         stop_ids: a sample ends with the first of these tokens.
+        interrupted: asked before each token; once it says yes, samples are returned as far as they are, unfinished.
 
     Returns:
         The completions of each prompt, in the order of ``prompts`` and of the rows of ``uniforms``.
@@ -71,6 +73,10 @@ def decode(
     state = _Rectangle(rows_PS, rows_PS, prefix, model.new_suffix(P, S, capacity))
     logits = logits_PV[:, None].expand(P, S, -1)
     for position in range(max_new_tokens):
+        if interrupted():
+            # scratch and finished rows keep their lengths
+            lengths[~finished] = position
+            break
         rows_B = state.rows_PS.flatten()
         tokens_B, log_probs_B = choose_tokens(logits.flatten(0, 1), uniform_R[rows_B, position], temperature, top_p)
         tokens_out[rows_B, position] = tokens_B

@@ -16,6 +16,7 @@ from kimina.data.repair_entry import FEEDBACK_TOO_LONG, FixMaterial
 from kimina.reward.fix_turn import CONTEXT, between_turns
 from kimina.verl.prompt_feed import fix_prompt_ids
 from kimina.verl.reward import judge_of
+from kimina.verl.segments import REPETITION, SEGMENTS, earlier_tokens
 
 #: A fix turn with less room than this can't hold a proof.
 LEAST_TOKENS = 16
@@ -45,6 +46,7 @@ class ProofAgentLoop(SingleTurnAgentLoop):
         output.extra_fields["truncated"] = len(output.response_ids) >= most
         if info.get("fix_in_rollout"):
             output = await self._with_fix_turn(output, sampling_params, kwargs)
+        self._leave_out_earlier_segments(output)
         output.extra_fields["digest"] = digest(output.response_ids)
         return output
 
@@ -57,6 +59,16 @@ class ProofAgentLoop(SingleTurnAgentLoop):
         if self._fix is None:
             return await super().ct_build_initial_tokens(messages, **kwargs)
         return self._cap_text_prompt_length(fix_prompt_ids(self.tokenizer, messages, self._fix))
+
+    def _leave_out_earlier_segments(self, output: AgentLoopOutput) -> None:
+        """Take tokens that an older policy drew out of the loss, where ``rollout.earlier_segments=excluded`` asks for it."""
+        # feedback between two answers isn't the model's
+        output.extra_fields["own_tokens"] = sum(output.response_mask)
+        segments = output.extra_fields.get(SEGMENTS)
+        if segments is None or self._settings.rollout.earlier_segments != "excluded":
+            return
+        earlier = earlier_tokens(segments)
+        output.response_mask = [int(bool(own) and not next(earlier, False)) for own in output.response_mask]
 
     async def _with_fix_turn(
         self, output: AgentLoopOutput, sampling_params: dict[str, Any], kwargs: dict[str, Any]
@@ -86,6 +98,7 @@ class ProofAgentLoop(SingleTurnAgentLoop):
             output.response_logprobs = output.response_logprobs + [0.0] * len(context) + (answer.log_probs or [])[:room]
         output.extra_fields["truncated"] = output.extra_fields["truncated"] or len(tokens) >= room
         output.num_turns += 2
+        _add_segments(output.extra_fields, answer.extra_fields)
         return _judged(output, judge.whole([first, second], None))
 
     def _feedback_ids(self, output: AgentLoopOutput, material: FixMaterial) -> list[int]:
@@ -101,6 +114,14 @@ def digest(token_ids: Sequence[int]) -> str:
     Which of them comes first, and so has which session, depends on which process was faster.
     """
     return hashlib.sha256(" ".join(map(str, token_ids)).encode()).hexdigest()[:16]
+
+
+def _add_segments(first: dict[str, Any], second: dict[str, Any]) -> None:
+    """Let the record of the first answer's versions speak of both answers."""
+    first["max_global_steps"] = second.get("max_global_steps", first.get("max_global_steps"))
+    if SEGMENTS in first:
+        first[SEGMENTS] = [*first[SEGMENTS], *second[SEGMENTS]]
+        first[REPETITION] = first[REPETITION] or second[REPETITION]
 
 
 def _judged(output: AgentLoopOutput, info: dict[str, Any]) -> AgentLoopOutput:

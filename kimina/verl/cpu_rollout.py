@@ -1,4 +1,4 @@
-"""verl's two sides of the rollout engine ``hf_cpu``: starting the server, and sending it the trainer's weights."""
+"""verl's two sides of the engine ``hf_cpu``: starting the server, and sending it the trainer's weights."""
 
 import os
 
@@ -22,7 +22,7 @@ class CpuReplica(RolloutReplica):
 
     async def launch_servers(self):
         if len(self.workers) != 1 or self.world_size != 1:
-            raise ValueError("rollout=hf_cpu needs tensor, data and pipeline parallel sizes of 1")
+            raise ValueError("engine=hf_cpu needs tensor, data and pipeline parallel sizes of 1")
         model = omega_conf_to_dataclass(self.model_config)
         options = dict(self.config.engine_kwargs.get("hf_cpu", {}) or {})
         settings = ServerSettings(
@@ -63,7 +63,7 @@ class CpuServerAdapter(BaseRollout):
 
     async def update_weights(self, weights, global_steps=None, wire_format="named_tensors", **_other):
         if wire_format != "named_tensors":
-            raise ValueError(f"rollout=hf_cpu takes whole tensors, not {wire_format!r}")
+            raise ValueError(f"engine=hf_cpu takes whole tensors, not {wire_format!r}")
         if self._server is None:
             self._server = ray.get_actor(_server_name(self.replica_rank))
         dtype = torch_dtype(self.config.dtype)

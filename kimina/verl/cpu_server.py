@@ -73,7 +73,7 @@ class CpuServer:
         self.settings = settings
         config = read_config(settings.model_path)
         if not is_supported(config):
-            raise ValueError(f"rollout=hf_cpu decodes plain Qwen3 models only, not {config.get('model_type')!r}")
+            raise ValueError(f"engine=hf_cpu decodes plain Qwen3 models only, not {config.get('model_type')!r}")
         self.model = Qwen3Decoder(config, read_state(settings.model_path), torch_dtype(settings.dtype))
         self.stop_ids = stop_tokens(settings.model_path, config) | set(settings.extra_stop_ids)
         self.step = 0
@@ -81,15 +81,17 @@ class CpuServer:
         self._queue: list[_Waiting] = []
         self._drain_task: asyncio.Task | None = None
         self._weights_lock = asyncio.Lock()
+        self._open = asyncio.Event()  # closed between an abortion and the next resume_generation
+        self._open.set()
         self.busy_s = 0.0
 
     # ---- generation -------------------------------------------------------------------------------------------------
     async def generate(self, prompt_ids: Sequence[int], sampling_params: dict[str, Any], request_id: str, **_other):
         """Sample one continuation; the multimodal and priority arguments of verl's interface are ignored."""
         if sampling_params.get("top_k", -1) not in (-1, 0, None):
-            raise ValueError("rollout=hf_cpu has no top_k; set actor_rollout_ref.rollout.top_k=-1")
+            raise ValueError("engine=hf_cpu has no top_k; set actor_rollout_ref.rollout.top_k=-1")
         if sampling_params.get("repetition_penalty", 1.0) != 1.0:
-            raise ValueError("rollout=hf_cpu has no repetition penalty")
+            raise ValueError("engine=hf_cpu has no repetition penalty")
         limit = sampling_params.get("max_tokens") or sampling_params.get("max_new_tokens") or self.settings.response_length
         room = self.settings.prompt_length + self.settings.response_length - len(prompt_ids)
         sampling = _Sampling(
@@ -105,7 +107,10 @@ class CpuServer:
 
     async def _drain(self) -> None:
         while self._queue:
+            await self._open.wait()
             await self._gather_requests()
+            if not self._open.is_set():
+                continue
             batch, self._queue = self._queue[: self.settings.max_rows], self._queue[self.settings.max_rows :]
             for sampling in dict.fromkeys(waiting.sampling for waiting in batch):
                 await self._answer([waiting for waiting in batch if waiting.sampling == sampling], sampling)
@@ -138,7 +143,7 @@ class CpuServer:
         assert [len(row) for row in results] == counts
         for prompt, completions in zip(prompts, results, strict=True):
             for waiting, completion in zip(groups[prompt], completions, strict=True):
-                waiting.answer.set_result(_output(completion, step))
+                waiting.answer.set_result(_output(completion, step, sampling.max_new_tokens))
 
     def _uniforms(self, prompt: tuple[int, ...], count: int, sampling: _Sampling) -> torch.Tensor:
         """Return fresh uniform numbers for the next ``count`` samples of a prompt within this step."""
@@ -162,6 +167,7 @@ class CpuServer:
             temperature=sampling.temperature,
             top_p=sampling.top_p,
             stop_ids=self.stop_ids,
+            interrupted=lambda: not self._open.is_set(),
         )
         self.busy_s += time.monotonic() - started
         return results
@@ -183,16 +189,28 @@ class CpuServer:
         """Return the seconds spent decoding since the start; also tells that the server is up."""
         return {"busy_s": self.busy_s}
 
-    # ---- memory and abortion: nothing to free on a CPU, nothing is aborted -------------------------------------------
+    # ---- interruption -----------------------------------------------------------------------------------------------
+    async def abort_all_requests(self, *_args, **_kwargs) -> None:
+        """End what is being decoded where it stands (``aborted``) and keep what waits; new requests wait, too."""
+        self._open.clear()
+        async with self._weights_lock:
+            # decoding holds the lock: it has stopped now
+            pass
+
+    async def resume_generation(self, *_args, **_kwargs) -> None:
+        """Decode again."""
+        self._open.set()
+
+    # ---- memory: nothing to free on a CPU -----------------------------------------------------------------------------
     async def _nothing(self, *_args, **_kwargs) -> None:
         return None
 
     sleep = wake_up = clear_kv_cache = release_kv_cache = resume_kv_cache = _nothing
-    abort_all_requests = resume_generation = start_profile = stop_profile = _nothing
+    start_profile = stop_profile = _nothing
 
 
-def _output(completion: Completion, step: int) -> ServerOutput:
-    reason = "completed" if completion.finished else "length"
+def _output(completion: Completion, step: int, limit: int) -> ServerOutput:
+    reason = "completed" if completion.finished else "length" if len(completion.token_ids) == limit else "aborted"
     return ServerOutput(completion.token_ids, completion.log_probs, reason, {"global_steps": step})
 
 

@@ -30,6 +30,7 @@ OUR_NODES = (
     "long2short",
     "verifier",
     "rollout",
+    "engine",
     "cluster",
     "logger",
     "evaluation",
@@ -62,11 +63,8 @@ def emit_trainer_config(
     Raises:
         UserError: the configuration asks for one of verl's trainers that this project does not extend.
     """
-    if not config.trainer.use_v1 or config.trainer.v1.trainer_mode != "sync":
-        raise UserError(
-            f"trainer.use_v1={config.trainer.use_v1} with trainer.v1.trainer_mode={config.trainer.v1.trainer_mode}: "
-            "only verl's synchronous V1 trainer is extended here. Type: trainer.use_v1=true trainer.v1.trainer_mode=sync"
-        )
+    if not config.trainer.use_v1:
+        raise UserError("trainer.use_v1=false: only verl's V1 trainers are extended here. Type: trainer.use_v1=true")
     plain = OmegaConf.to_container(config, resolve=True)
     ours = {key: plain.pop(key) for key in OUR_NODES if key in plain}
     plain.pop("hydra", None)
@@ -101,6 +99,7 @@ def emit_trainer_config(
             agent.agent_loop_config_path = str(Path(__file__).with_name(AGENT_LOOPS))
             agent.default_agent_loop = AGENT_LOOP
         trainer = emitted.trainer
+        _set_mode(trainer.v1, ours["rollout"])
         trainer.default_local_dir = str(out_dir.resolve() / CHECKPOINTS)
         trainer.resume_mode = "auto"
         if trainer.save_freq <= 0:
@@ -113,6 +112,16 @@ def emit_trainer_config(
             emitted.actor_rollout_ref.actor.checkpoint.save_contents
         )
     return emitted
+
+
+def _set_mode(v1: DictConfig, rollout: dict[str, Any]) -> None:
+    """Write ``rollout`` into verl's keys."""
+    v1.trainer_mode = rollout["mode"]
+    if rollout["mode"] == "sync":
+        return
+    v1[rollout["mode"]].num_warmup_batches = rollout["extra_batches"]
+    v1.sampler.max_off_policy_threshold = rollout["max_staleness"]
+    v1.sampler.max_off_policy_strategy = rollout["stale"]
 
 
 AGENT_LOOPS, AGENT_LOOP = "agent_loops.yaml", "kimina_proof"
@@ -135,7 +144,7 @@ def reward_settings(ours: dict[str, Any], our_reward: dict[str, Any], model_path
         "tokenizer": _local(model_path),
         "max_unverified_share": limit,
         "seed": int(ours["seed"]),
-        **{node: ours[node] for node in ("loss", "length", "sampling", "correction")},
+        **{node: ours[node] for node in ("loss", "length", "sampling", "correction", "rollout")},
     }
 
 

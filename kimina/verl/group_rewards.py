@@ -5,6 +5,7 @@ Knows neither verl nor torch. Samples are named by their keys; a group are the s
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from kimina.reward.length import LengthControl
 from kimina.verl.step_metrics import JudgedSample
@@ -14,11 +15,12 @@ from kimina.verl.step_metrics import JudgedSample
 class GroupRewards:
     """What a step's groups earned.
 
-    ``length`` are the length rewards by key, ``equal`` the keys of samples whose whole group earned the same in all, and
-    ``equal_scores`` those whose group earned the same before length rewards.
+    ``length`` are the length rewards by key, ``added`` these less the penalties, ``equal`` the keys of samples whose whole
+    group earned the same in all, and ``equal_scores`` those whose group earned the same before anything was added.
     """
 
     length: dict[str, float]
+    added: dict[str, float]
     equal: frozenset[str]
     equal_scores: frozenset[str]
 
@@ -28,34 +30,37 @@ def group_rewards(
     control: LengthControl,
     step: int,
     budgets: Mapping[str, int | None],
+    penalties: Mapping[str, float] = MappingProxyType({}),
 ) -> GroupRewards:
     """Compute the length reward of each judged sample and find the groups whose total rewards are all equal.
 
     Unverified samples take no part: a group is what was judged of it. A group of one has nobody to be compared with and
-    counts as equal.
+    counts as equal. ``penalties`` (by key) are taken off, whatever a sample earned.
     """
     groups: dict[str, list[str]] = {}
     for key, sample in samples.items():
         if not sample.unverified:
             groups.setdefault(sample.group, []).append(key)
     length: dict[str, float] = {}
+    added: dict[str, float] = {}
     equal: set[str] = set()
     equal_scores: set[str] = set()
     for keys in groups.values():
         members = [samples[key] for key in keys]
-        added = control.rewards(
+        lengths = control.rewards(
             [member.response_tokens for member in members],
             [member.score > 0 for member in members],
             step,
             [budgets[key] for key in keys],
         )
-        length.update(zip(keys, added, strict=True))
-        totals = [member.score + extra for member, extra in zip(members, added, strict=True)]
+        length.update(zip(keys, lengths, strict=True))
+        added.update((key, length[key] - penalties.get(key, 0.0)) for key in keys)
+        totals = [samples[key].score + added[key] for key in keys]
         if min(totals) == max(totals):
             equal.update(keys)
         if len({member.score for member in members}) == 1:
             equal_scores.update(keys)
-    return GroupRewards(length, frozenset(equal), frozenset(equal_scores))
+    return GroupRewards(length, added, frozenset(equal), frozenset(equal_scores))
 
 
 def outcomes_of_rows(

@@ -10,11 +10,11 @@ _Base = TaskRunnerV1.__ray_metadata__.modified_class
 
 
 class KiminaTaskRunner(_Base):
-    """verl's ``TaskRunnerV1`` with ``KiminaTrainer``; verl 0.9.1 has no setting for the trainer's class in sync mode."""
+    """verl's ``TaskRunnerV1`` with our trainers; verl 0.9.1 has no setting for the trainer's class."""
 
     def run(self, config) -> None:
         """Train until the last step."""
-        from kimina.verl.trainer import KiminaTrainer
+        from kimina.verl.trainer_modes import TRAINERS
 
         configure_verl_logging()
         config.transfer_queue.enable = True
@@ -23,7 +23,7 @@ class KiminaTaskRunner(_Base):
         tq.init(config.transfer_queue)
         succeeded = False
         try:
-            self.trainer = KiminaTrainer(config=config)
+            self.trainer = TRAINERS[config.trainer.v1.trainer_mode](config=config)
             self.trainer.init(on_started=self.init_agent_loop_manager)
             self.trainer.fit(self.agent_loop_manager)
             succeeded = True

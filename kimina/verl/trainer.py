@@ -1,6 +1,6 @@
-"""verl's synchronous PPO trainer with what an experiment needs around it.
+"""verl's PPO trainers with what an experiment needs around them.
 
-Beyond ``PPOTrainerSync`` it draws prompts by ``sampling=`` and ``correction=``, adds length rewards, treats groups without a
+``KiminaTrainer`` stands before one of them (``kimina.verl.trainer_modes``). Beyond it, it draws prompts by ``sampling=`` and ``correction=``, adds length rewards, treats groups without a
 difference as ``loss.zero_variance`` says, takes unverified responses out of the update, writes one line a step to
 ``metrics.jsonl`` and a few responses to ``samples/``, keeps whole checkpoints only, and stops the run when nobody judges.
 """
@@ -21,7 +21,7 @@ from omegaconf import OmegaConf, open_dict
 from tensordict import TensorDict
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.utils import Role
-from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+from verl.trainer.ppo.v1.trainer_base import PPOTrainer
 from verl.utils import tensordict_utils as tu
 from verl.utils.dataset.rl_dataset import collate_fn
 
@@ -29,6 +29,7 @@ from kimina.data.repair_entry import Rollout
 from kimina.data.sampling import Outcome
 from kimina.durable import read_json, write_json, write_text
 from kimina.errors import InfrastructureError, LimitError, UserError
+from kimina.generation.checkpoint import read_config, stop_tokens
 from kimina.metrics_log import MetricsLog
 from kimina.reward.settings import RewardSettings
 from kimina.verl import checkpoints, policy_losses  # noqa: F401  (registers our advantage estimators)
@@ -36,14 +37,18 @@ from kimina.verl.group_rewards import group_rewards, mean, outcomes_of_rows
 from kimina.verl.prompt_feed import PromptFeed
 from kimina.verl.resampling import RESAMPLING, ResamplingBuffer
 from kimina.verl.reward import material_of
+from kimina.verl.rollout_record import RolloutRecord
 from kimina.verl.sample_log import SampleLog
+from kimina.verl.segments import Iterations, SegmentedClient, SegmentRules, cuts_responses
 from kimina.verl.step_metrics import JudgedSample, left_out, optimiser_metrics, summarise, tracked_metrics, unverified_share
 from kimina.verl.violation_table import COLUMNS, violation_examples
 
 POLL_INTERVAL_S = 0.05
+#: Seconds between an interruption of a response and the next try; verl waits a second for an engine on GPUs.
+RESUME_PAUSE_S, RESUME_PAUSE_CPU_S = 1.0, 0.02
 
 
-class KiminaTrainer(PPOTrainerSync):
+class KiminaTrainer(PPOTrainer):
     """See the module."""
 
     def __init__(self, config):
@@ -68,22 +73,31 @@ class KiminaTrainer(PPOTrainerSync):
         self._infos: dict[str, dict[str, Any]] = {}
         self._prompts: dict[str, dict[str, Any]] = {}  # by sample: the extra_info that its prompt was drawn with
         self._truncated: dict[str, bool] = {}  # by sample: whether an answer of it was cut off
+        self._rollout = RolloutRecord()
         self._start_kl_measured = False
         self._order: list[str] = []  # the step's samples, in an order that a resumed run repeats
         self._extra_row: dict[str, Any] = {}
+        self._length_rewards: list[float] = []
+        self._in_equal_groups: list[float] = []
+        self._iterations: ray.actor.ActorHandle | None = None
         self._last_row_at = time.monotonic()
 
     def _build_replay_buffer(self):
-        if self.settings["loss"]["zero_variance"] != "resample":
-            return super()._build_replay_buffer()
-        return ResamplingBuffer(
+        if self.settings["loss"]["zero_variance"] == "resample":
+            return self._own_buffer(ResamplingBuffer, rounds=self.settings["loss"]["resample_rounds"])
+        return super()._build_replay_buffer()
+
+    def _own_buffer(self, buffer_class: type, **more):
+        """Build a buffer of finished groups as verl builds its own."""
+        sampler = self.config.trainer.v1.sampler
+        return buffer_class(
             trainer_mode=self.trainer_mode,
             trainer_config=self.config.trainer.v1.get(self.trainer_mode, {}),
-            max_off_policy_threshold=self.config.trainer.v1.sampler.max_off_policy_threshold,
-            max_off_policy_strategy=self.config.trainer.v1.sampler.max_off_policy_strategy,
-            sampler_kwargs=self.config.trainer.v1.sampler.sampler_kwargs,
+            max_off_policy_threshold=sampler.max_off_policy_threshold,
+            max_off_policy_strategy=sampler.max_off_policy_strategy,
+            sampler_kwargs=sampler.sampler_kwargs,
             refill_fn=self._add_prompts_to_generate,
-            rounds=self.settings["loss"]["resample_rounds"],
+            **more,
         )
 
     def _init_dataloader(self):
@@ -159,10 +173,47 @@ class KiminaTrainer(PPOTrainerSync):
         super().on_train_begin()
         self._last_row_at = time.monotonic()
 
+    # ---- generation -------------------------------------------------------------------------------------------------
+    def get_llm_client(self):
+        """Return what agent loops ask for responses: verl's client, or ours where responses are cut into segments."""
+        if not cuts_responses(self.settings["rollout"]):
+            return super().get_llm_client()
+        path = self.config.actor_rollout_ref.model.path
+        stop_ids = {self.tokenizer.eos_token_id} | stop_tokens(path, read_config(path))
+        pause_s = RESUME_PAUSE_CPU_S if self.config.trainer.device == "cpu" else RESUME_PAUSE_S
+        rules = SegmentRules.from_settings(self.settings["rollout"], stop_ids, pause_s)
+        if rules.budget is not None:
+            actor = ray.remote(Iterations).options(num_cpus=0, max_concurrency=2**16)
+            group = self.config.actor_rollout_ref.rollout.n
+            self._iterations = actor.remote(self._expected_samples() // self.parameter_sync_step, group)
+        return self._serving_manager.get_client(client_cls=SegmentedClient, rules=rules, iterations=self._iterations)
+
+    @property
+    def _serving_manager(self):
+        """The servers that training prompts go to."""
+        return self.llm_server_manager
+
+    def on_sample_begin(self):
+        super().on_sample_begin()
+        self._tell_iterations("want_samples", True)
+
+    def on_sample_end(self):
+        self._tell_iterations("want_samples", False)
+        super().on_sample_end()
+
+    def on_step_end(self):
+        super().on_step_end()
+        self._tell_iterations("advance")
+
+    def _tell_iterations(self, method: str, *arguments) -> None:
+        if self._iterations is not None:
+            ray.get(getattr(self._iterations, method).remote(*arguments))
+
     # ---- one step ---------------------------------------------------------------------------------------------------
     def step(self, metrics: dict, timing_raw: dict) -> KVBatchMeta:
         self._judged, self._infos, self._prompts, self._extra_row = {}, {}, {}, {}
-        self._truncated = {}
+        self._length_rewards, self._in_equal_groups = [], []
+        self._truncated, self._order, self._rollout = {}, [], RolloutRecord()
         # what a run that stops within this step needs in order to repeat it with the same prompts
         self._feed_before_step = self.feed.state()
         batch = super().step(metrics, timing_raw)
@@ -182,11 +233,7 @@ class KiminaTrainer(PPOTrainerSync):
         expected = self._expected_samples() // self.parameter_sync_step
         missing = expected - len({key.rsplit("_", 1)[0] for key in batch.keys})
         if missing > self.settings["max_unverified_share"] * expected:
-            self._save_state_before_step()
-            raise InfrastructureError(
-                f"step {self.global_steps}: {missing} of {expected} responses never came back from rollout and reward. "
-                "The log has the reason: look for the first 'Error in _run_prompt'."
-            )
+            self._stop_without_responses(missing, expected)
         # by what was drawn, not by what came back first: with several updates a step it decides what is in each
         data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["extra_fields"])
         names = [
@@ -195,8 +242,15 @@ class KiminaTrainer(PPOTrainerSync):
         ]
         order = sorted(range(len(names)), key=names.__getitem__)
         batch.reorder(order)
-        self._order = [names[place][2] for place in order]
+        self._order += [names[place][2] for place in order]
         return super()._balance_batch(batch, *args, **kwargs)
+
+    def _stop_without_responses(self, missing: int, expected: int) -> None:
+        self._save_state_before_step()
+        raise InfrastructureError(
+            f"step {self.global_steps}: {missing} of {expected} responses never came back from rollout and reward. "
+            "The log has the reason: look for the first 'Error in _run_prompt'."
+        )
 
     def _compute_ref_log_prob(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
         every = self.settings["loss"]["start_kl_every"]
@@ -218,9 +272,10 @@ class KiminaTrainer(PPOTrainerSync):
         for key, extra, prompt, mask in columns:
             info = extra["reward_extra_info"]
             self._infos[key], self._prompts[key] = info, prompt
-            self._truncated[key] = bool(extra.get("truncated", False))  # an agent loop of the user's own doesn't say
-            # feedback between two answers isn't the model's
-            self._judged[key] = JudgedSample.from_reward(key.split("_")[0], int(mask.sum()), info)
+            # an agent loop of the user's own says nothing of these two
+            self._truncated[key] = bool(extra.get("truncated", False))
+            self._judged[key] = JudgedSample.from_reward(key.split("_")[0], int(extra.get("own_tokens", mask.sum())), info)
+            self._rollout.add(key, extra, self.global_steps)
         self._stop_when_nobody_judges(keys)
         if self._add_length_rewards_and_mask(keys, batch.partition_id) == len(keys):
             # verl's figures on the rollout engine's log-probabilities (rollout_correction) fail where no token is left
@@ -242,15 +297,19 @@ class KiminaTrainer(PPOTrainerSync):
         Returns how many samples were taken out.
         """
         budgets = {key: self._prompts[key].get("budget") for key in keys}
-        found = group_rewards({key: self._judged[key] for key in keys}, self.feed.length, self.global_steps, budgets)
-        if any(found.length.values()):
-            self._add_scores(found.length, partition)
+        penalties = self._rollout.penalties(keys, self.settings["rollout"]["repetition"]["penalty"])
+        judged = {key: self._judged[key] for key in keys}
+        found = group_rewards(judged, self.feed.length, self.global_steps, budgets, penalties)
+        if any(found.added.values()):
+            self._add_scores(found.added, partition)
         out = set(left_out([self._judged[key] for key in keys], keys))
         # what resampling could not replace is judged as resampling judges
         out |= {"keep": frozenset(), "mask": found.equal, "resample": found.equal_scores}[self.settings["loss"]["zero_variance"]]
         self._mask([key for key in keys if key in out], partition)
-        self._extra_row["length_reward"] = mean(list(found.length.values()))
-        self._extra_row["equal_groups"] = mean([float(key in found.equal) for key in found.length])
+        self._length_rewards += found.length.values()
+        self._in_equal_groups += [float(key in found.equal) for key in found.length]
+        self._extra_row["length_reward"] = mean(self._length_rewards)
+        self._extra_row["equal_groups"] = mean(self._in_equal_groups)
         return len(out)
 
     def _add_scores(self, added: dict[str, float], partition: str) -> None:
@@ -330,6 +389,7 @@ class KiminaTrainer(PPOTrainerSync):
             "prompts": self.feed.metrics(),
             **self._fix_turn_figures(),
             **_resampling_figures(metrics),
+            **self._rollout_figures(),
             **self._policy_figures(batch),
             **optimiser_metrics(metrics),
             "seconds": seconds,
@@ -341,6 +401,12 @@ class KiminaTrainer(PPOTrainerSync):
         metrics.update(
             {f"kimina/{part}/{name}": value for part, figures in row["prompts"].items() for name, value in figures.items()}
         )
+
+    def _rollout_figures(self) -> dict[str, dict[str, Any]]:
+        figures = self._rollout.figures()
+        if figures and self._iterations is not None:
+            figures["extensions"] = ray.get(self._iterations.extensions.remote())
+        return {"rollout": figures} if figures else {}
 
     def _fix_turn_figures(self) -> dict[str, dict[str, int]]:
         """Where fix turns happen within a sample: how many did, and why the others did not."""
@@ -437,7 +503,8 @@ class KiminaTrainer(PPOTrainerSync):
         stopped_in, self.global_steps = self.global_steps, self.global_steps - 1
         try:
             if self.global_steps > 0 and self.global_steps not in checkpoints.complete_steps(self.checkpoint_root):
-                self._save_with(self._feed_before_step)
+                # prompts in flight are saved with the queue, where there are any behind the step
+                self._save_with(self._feed_before_step if self.trainer_mode == "sync" else self.feed.state())
         finally:
             self.global_steps = stopped_in
 

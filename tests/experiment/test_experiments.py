@@ -20,7 +20,7 @@ PAPERS = [name for name in option_names("experiments") if name != "nano"]
 BUILT = [name for name in PAPERS if not missing_methods(name)]
 PARTS = ("Paper", "Table", "Row", "Run", "Published")
 #: Groups whose option the scale chooses, and the scale itself.
-OF_A_SCALE = {"scale", "data", "verifier", "cluster", "rollout", "evaluation"}
+OF_A_SCALE = {"scale", "data", "verifier", "cluster", "engine", "evaluation"}
 #: Experiments that are about one of these groups: what they choose is their subject.
 ABOUT = {
     "kimina_rl/dry_run_1p7b": {"scale"},
@@ -119,7 +119,7 @@ def test_an_experiment_composes_for_the_hub_and_as_its_nano_twin(name):
     large, twin = compose([f"experiments={name}"]), compose([f"experiments={name}", "scale=nano"])
     assert (large.model.name, large.scale.name) == (chosen["model"], chosen.get("scale", "hub"))
     assert (twin.model.name, twin.scale.name, twin.recipe.name, twin.evaluation.name) == ("nano", "nano", "nano", "nano")
-    assert (twin.verifier.name, twin.cluster.name, twin.rollout.name) == ("embedded", "cpu", "hf_cpu")
+    assert (twin.verifier.name, twin.cluster.name, twin.engine.name) == ("embedded", "cpu", "hf_cpu")
     for group in ("loss", "correction", "length", "sampling", "long2short"):
         assert large[group].name == twin[group].name == chosen.get(group, "drgpo" if group == "loss" else twin[group].name)
     for one in (large, twin):

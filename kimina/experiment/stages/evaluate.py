@@ -239,7 +239,7 @@ def _check_prompt_length(problem: Problem, tokenizer: ChatTokenizer) -> None:
 
 
 def _engine(context: RunContext, settings: dict[str, Any]) -> dict[str, Any]:
-    if context.resolved["rollout"]["name"] == "vllm":
+    if context.resolved["engine"]["name"] == "vllm":
         return {"engine": "vllm", "dtype": "bfloat16"}
     processes = min(usable_cores(), MOST_PROCESSES)
     return {"engine": "cpu", "processes": processes, "batch_rows": settings["batch_size"]}

@@ -30,6 +30,7 @@ _RL_NODES = (
     "length",
     "sampling",
     "rollout",
+    "engine",
     "verifier",
     "reward",
     "data",
