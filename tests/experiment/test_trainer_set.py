@@ -15,8 +15,8 @@ _NO_LOG_PROBS = "actor_rollout_ref.rollout.calculate_log_probs=false"
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["trainer.v1.trainer_mode=separate_async"], "only verl's synchronous V1 trainer"),
-        (["trainer.use_v1=false"], "only verl's synchronous V1 trainer"),
+        (["trainer.v1.trainer_mode=colocate_async"], "chosen by rollout="),
+        (["trainer.use_v1=false"], "only verl's V1 trainers"),
         (["trainer.resume_mode=disable"], "goes on from its last checkpoint"),
         (["loss=dapo", "algorithm.filter_groups.enable=true"], "who finishes first"),
         ([_IS], "bypass_mode=true has no effect"),
@@ -45,7 +45,10 @@ def test_importance_weights_are_accepted_where_somebody_computes_them():
     assert compose_with_warnings(["model=1p7b", _IS]).warnings == ()
 
 
-_VALUES = {"data.shuffle": "false", "actor_rollout_ref.rollout.agent.default_agent_loop": "tool_agent"}
+_VALUES = {
+    "trainer.v1.sampler.max_off_policy_strategy": "wait",
+    "data.shuffle": "false",
+    "actor_rollout_ref.rollout.agent.default_agent_loop": "tool_agent"}
 
 
 @pytest.mark.parametrize("key", WITHOUT_EFFECT)

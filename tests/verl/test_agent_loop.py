@@ -33,7 +33,7 @@ class Server:
     async def generate(self, request_id, prompt_ids, sampling_params):
         self.asked.append((prompt_ids, sampling_params))
         tokens = self.tokenizer.encode(self.answers.pop(0)) + [self.tokenizer.eos_token_id]
-        return SimpleNamespace(token_ids=tokens, log_probs=[-0.5] * len(tokens))
+        return SimpleNamespace(token_ids=tokens, log_probs=[-0.5] * len(tokens), extra_fields={})
 
 
 class FixedJudge(Judge):
@@ -165,3 +165,25 @@ def test_an_unjudged_turn_leaves_the_whole_sample_unjudged():
     lost = Turn({"score": 0.0, "unverified": 1.0, "proved": 0.0, "turn": 1}, "unverified")
     info = judge.whole([lost, judged])
     assert (info["score"], info["unverified"]) == (0.0, 1.0)
+
+
+# ---- segments -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("choice", "mask"), [("included", [1, 1, 1, 0, 0, 1, 1]), ("excluded", [0, 0, 0, 0, 0, 0, 1])]
+)
+def test_what_an_older_policy_drew_is_left_out_if_asked(tokenizer, choice, mask):
+    settings = {**SETTINGS, "rollout": {"earlier_segments": choice}}
+    loop = object.__new__(ProofAgentLoop)
+    loop.config = OmegaConf.create({"reward": {"custom_reward_function": {"reward_kwargs": {"settings": settings}}}})
+    output = first_answer(tokenizer)
+    # three tokens, feedback of two, two tokens; versions 1, 1, 2 | 2, 4
+    output.response_ids, output.response_mask = list(range(7)), [1, 1, 1, 0, 0, 1, 1]
+    output.extra_fields["segments"] = [[1, 2], [2, 2], [4, 1]]
+    loop._leave_out_earlier_segments(output)
+    assert output.response_mask == mask and output.extra_fields["own_tokens"] == 5
+
+
+def test_the_record_of_two_answers_is_one():
+    first = {"min_global_steps": 1, "max_global_steps": 1, "segments": [[1, 5]], "repetition": 0}
+    agent_loop._add_segments(first, {"max_global_steps": 3, "segments": [[2, 1], [3, 4]], "repetition": 2})
+    assert first == {"min_global_steps": 1, "max_global_steps": 3, "segments": [[1, 5], [2, 1], [3, 4]], "repetition": 2}

@@ -68,6 +68,37 @@ def test_new_weights_change_the_samples_and_restart_the_numbers(tiny_prover, ser
     assert torch.allclose(torch.tensor(output.log_probs), uniform.expand(len(output.log_probs)))
 
 
+def test_an_interruption_returns_what_is_drawn_and_keeps_new_requests_waiting(tiny_prover, monkeypatch):
+    server = make(tiny_prover, enough_rows=1, window_s=0.0)
+    # never a stop token, so that all twelve tokens would be drawn
+    server.stop_ids = frozenset()
+
+    async def scene():
+        real_step, steps = server.model.step, []
+
+        def step(*arguments):
+            steps.append(arguments)
+            if len(steps) == 4:
+                # as the actor's other thread would do it: the gate is closed while a token is computed
+                server._open.clear()
+            return real_step(*arguments)
+
+        monkeypatch.setattr(server.model, "step", step)
+        asked = [asyncio.create_task(server.generate([5, 6, 7], {"temperature": 1.0}, request_id="r")) for _ in range(2)]
+        cut = await asyncio.gather(*asked)
+        await server.abort_all_requests()
+        late = asyncio.create_task(server.generate([9, 10], {"temperature": 1.0}, request_id="r"))
+        await asyncio.sleep(0.05)
+        assert not late.done(), "nothing is drawn between an abortion and the next resumption"
+        await server.load_weights(load_file(tiny_prover / "model" / "model.safetensors"), 3)
+        await server.resume_generation()
+        return cut, await late
+
+    cut, late = asyncio.run(scene())
+    assert [(output.stop_reason, len(output.token_ids), len(output.log_probs)) for output in cut] == [("aborted", 4, 4)] * 2
+    assert (late.stop_reason, len(late.token_ids), late.extra_fields) == ("length", 12, {"global_steps": 3})
+
+
 def test_failure_reaches_every_caller(server, monkeypatch):
     def fail(*_):
         raise MemoryError("no room")
@@ -89,5 +120,5 @@ def test_output_has_the_fields_that_verl_reads():
 
     from kimina.verl.cpu_server import _output
 
-    output = _output(Completion([1, 2], [-0.1, -0.2], True), 3)
+    output = _output(Completion([1, 2], [-0.1, -0.2], True), 3, 12)
     assert set(TokenOutput.model_fields) <= set(vars(output))

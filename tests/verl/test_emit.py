@@ -84,6 +84,22 @@ def test_cpu_pieces_stay_out_of_a_gpu_run(tmp_path):
     assert "cpu_worker" not in text and "hf_cpu" not in text
 
 
-def test_other_trainers_of_verl_are_refused(tmp_path):
-    with pytest.raises(UserError, match="trainer_mode=sync"):
-        emit(tmp_path, "trainer.v1.trainer_mode=separate_async")
+def test_the_old_trainer_of_verl_is_refused(tmp_path):
+    with pytest.raises(UserError, match=r"trainer\.use_v1=true"):
+        emit(tmp_path, "trainer.use_v1=false")
+
+
+def test_how_generation_and_training_take_turns_is_written_into_verls_keys(tmp_path):
+    default = emit(tmp_path).trainer.v1
+    assert default.trainer_mode == "sync"
+    partial = emit(tmp_path, "rollout=partial", "rollout.extra_batches=2", "rollout.max_staleness=3", "rollout.stale=drop")
+    v1 = partial.trainer.v1
+    assert (v1.trainer_mode, v1.colocate_async.num_warmup_batches) == ("colocate_async", 2)
+    assert (v1.sampler.max_off_policy_threshold, v1.sampler.max_off_policy_strategy) == (3, "drop")
+    assert "rollout" not in partial, "verl has no such node"
+    settings = partial.reward.custom_reward_function.reward_kwargs.settings
+    assert settings.rollout.segment_tokens == 48 and settings.rollout.repetition.stop
+    separate = emit(tmp_path, "model=1p7b", "rollout=separate_async")
+    assert separate.trainer.v1.trainer_mode == "separate_async" and not separate.actor_rollout_ref.hybrid_engine
+    assert separate.actor_rollout_ref.rollout.nnodes == separate.trainer.nnodes
+    assert separate.actor_rollout_ref.rollout.checkpoint_engine.backend == "nccl"

@@ -15,9 +15,9 @@ def sample(group, score, tokens=10, unverified=False, turn=1, earlier=None):
     return JudgedSample(group, score, bool(score), unverified, verdict, (), tokens, turn, earlier)
 
 
-def rewards(samples, control=NONE, step=5):
+def rewards(samples, control=NONE, step=5, penalties=()):
     named = {f"{one.group}_{number}_0": one for number, one in enumerate(samples)}
-    return group_rewards(named, control, step, dict.fromkeys(named))
+    return group_rewards(named, control, step, dict.fromkeys(named), dict(penalties))
 
 
 def test_the_length_reward_is_over_one_groups_judged_samples():
@@ -34,6 +34,13 @@ def test_groups_are_equal_by_what_they_are_trained_on():
     assert rewards(mixed + right + wrong).equal == {"r_2_0", "r_3_0", "w_4_0", "w_5_0"}
     # all right, but of different lengths: with a length reward there is something to learn
     assert rewards(mixed + right + wrong, K15).equal == {"w_4_0", "w_5_0"}
+
+
+def test_a_penalty_is_taken_off_beside_the_length_reward_and_makes_a_difference():
+    found = rewards([sample("a", 1, 10), sample("a", 1, 30)], K15, penalties={"a_1_0": 0.25})
+    assert found.length == {"a_0_0": 0.5, "a_1_0": -0.5} and found.added == {"a_0_0": 0.5, "a_1_0": -0.75}
+    wrong = rewards([sample("w", 0), sample("w", 0)], penalties={"w_0_0": 0.25})
+    assert wrong.equal == frozenset() and wrong.equal_scores == {"w_0_0", "w_1_0"}
 
 
 def test_what_is_left_of_a_group_may_be_equal():

@@ -13,7 +13,10 @@ from verl.utils import tensordict_utils as tu
 from kimina.errors import InfrastructureError, LimitError, UserError
 from kimina.reward.length import make_length_control
 from kimina.verl import trainer as trainer_module
+from kimina.verl.rollout_record import RolloutRecord
 from kimina.verl.trainer import KiminaTrainer
+
+ROLLOUT = {"repetition": {"penalty": 0.5}}
 
 
 class MemoryQueue:
@@ -67,11 +70,13 @@ def make_trainer(prompts, n, limit=0.5, zero_variance="keep", length=None):
             "actor_rollout_ref": {"rollout": {"n": n}},
         }
     )
-    trainer.settings = {"max_unverified_share": limit, "loss": {"zero_variance": zero_variance}}
+    trainer.settings = {"max_unverified_share": limit, "loss": {"zero_variance": zero_variance}, "rollout": ROLLOUT}
     trainer.feed = SimpleNamespace(length=make_length_control(length or {"name": "none"}))
     trainer._prompts, trainer._extra_row = {}, {}
     trainer.parameter_sync_step, trainer.global_steps = 1, 3
     trainer._judged, trainer._infos, trainer._truncated = {}, {}, {}
+    trainer._length_rewards, trainer._in_equal_groups, trainer._order = [], [], []
+    trainer._rollout = RolloutRecord()
     return trainer
 
 
@@ -259,3 +264,19 @@ def test_a_training_set_smaller_than_a_batch_is_a_users_error():
     trainer.train_dataset, trainer.steps_per_epoch = range(7), 0
     with pytest.raises(UserError, match=r"data.train_batch_size=8: the training set has 7 prompts"):
         trainer._check_epochs()
+
+
+def test_the_penalty_for_repetition_is_in_what_is_trained_on_and_not_in_the_proof_rate(queue):
+    trainer = make_trainer(1, 3)
+    batch = fill(queue, {"a": [True, False, False]})
+    repeated = batch.keys[2]
+    for key in batch.keys:
+        row = queue.rows[key]["extra_fields"]
+        row |= {"segments": [[2, 4]], "repetition": 5 if key == repeated else 0, "own_tokens": 7}
+    trainer._compute_advantage(batch, {})
+    assert [float(queue.rows[key]["rm_scores"][-1]) for key in batch.keys] == [1.0, 0.0, -0.5]
+    # Dr. GRPO: score less the group's mean, which is 1/6
+    assert [float(queue.rows[key]["advantages"][0]) for key in batch.keys] == pytest.approx([5 / 6, -1 / 6, -2 / 3])
+    assert [trainer._judged[key].score for key in batch.keys] == [1.0, 0.0, 0.0]
+    assert {trainer._judged[key].response_tokens for key in batch.keys} == {7}, "tokens that a mask leaves out count as tokens"
+    assert trainer._rollout.figures()["repetition"] == pytest.approx(1 / 3)
