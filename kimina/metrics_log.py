@@ -14,6 +14,10 @@ from typing import Any
 from kimina.durable import JsonLines
 
 
+#: A training run's validations, in its folder; rows as in ``metrics.jsonl``.
+VALIDATION_NAME = "validation.jsonl"
+
+
 class MetricsLog:
     """``metrics.jsonl``: rows with an integer ``step``, one row a step."""
 

@@ -23,10 +23,12 @@ TABLES = _REPOSITORY / "experiments" / "tables"
 
 KINDS = ("paper", "comparison")
 MODELS = ("after", "start")
-FIGURES = ("pass_at_k", "tokens", "training", "violations", "length")
+FIGURES = ("pass_at_k", "tokens", "training", "validation", "violations", "length")
 #: Metrics of k samples a problem, and those that are shares or means over samples.
 AT_K = ("pass", "best", "proved")
 OVER_SAMPLES = ("proof_rate", "format_rate", "tokens", "tokens_solved", "tokens_wrong", "truncated")
+#: Metrics of a training run: rollouts until the model proves so many percent of the development theorems' samples.
+OF_TRAINING = ("rollouts_to",)
 #: Those of AT_K that can count a fix turn.
 FIXABLE = ("pass", "best")
 
@@ -46,8 +48,8 @@ class Metric:
 
     Attributes:
         kind: one of AT_K (``pass``: unbiased pass@k; ``best``: verl's, with replacement; ``proved``: pass@k with the format
-            ignored) or of OVER_SAMPLES.
-        k: samples a problem, None for a share or mean over samples.
+            ignored), of OVER_SAMPLES or of OF_TRAINING.
+        k: samples a problem, percent for OF_TRAINING, None for a share or mean over samples.
         fixed: each failed first attempt had one fix turn with Lean's feedback.
     """
 
@@ -227,7 +229,7 @@ def read_table(text: str, name: str) -> TableDeclaration:
 
 
 def parse_metric(text: str) -> Metric:
-    """Read a metric as a column writes it: ``pass@32``, ``pass@32+fix``, ``best@8``, ``tokens``.
+    """Read a metric as a column writes it: ``pass@32``, ``pass@32+fix``, ``best@8``, ``tokens``, ``rollouts_to@30``.
 
     Raises:
         UserError: there is no such metric.
@@ -235,9 +237,11 @@ def parse_metric(text: str) -> Metric:
     if text in OVER_SAMPLES:
         return Metric(text)
     match = re.fullmatch(r"(\w+)@([1-9]\d{0,6})(\+fix)?", text)
+    if match and match[1] in OF_TRAINING and not match[3] and int(match[2]) <= 100:
+        return Metric(match[1], int(match[2]))
     if match and match[1] in AT_K and (not match[3] or match[1] in FIXABLE):
         return Metric(match[1], int(match[2]), bool(match[3]))
-    known = [*(f"{kind}@32" for kind in AT_K), *(f"{kind}@32+fix" for kind in FIXABLE), *OVER_SAMPLES]
+    known = [*(f"{kind}@32" for kind in AT_K), *(f"{kind}@32+fix" for kind in FIXABLE), *OVER_SAMPLES, *(f"{kind}@30" for kind in OF_TRAINING)]
     raise UserError(f"metric {text!r}: there is no such metric.\n  metrics: {', '.join(_nearest_first(text, known))}")
 
 

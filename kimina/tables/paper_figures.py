@@ -48,6 +48,16 @@ def paper_drawings(table: PaperTable) -> list[Drawing]:
                 lambda theme: _curves_figure(trained, "proof_rate", theme),
             )
         )
+    validated = [(row, curves) for row, curves in trained if curves.validation]
+    if "validation" in wanted and validated:
+        made.append(
+            Drawing(
+                "validation",
+                "Proof rate on the development theorems",
+                "Share of samples that Lean proved, against the rollouts trained on so far. Thin: each validation; thick: mean of five.",
+                lambda theme: _curves_figure(validated, "validation", theme),
+            )
+        )
     if "violations" in wanted and trained:
         made.append(
             Drawing(
@@ -161,7 +171,9 @@ def _curves_figure(trained: list[tuple[Row, TrainingCurves]], name: str, theme: 
         colour, _ = _look(index, theme)
         line(axes, getattr(curves, name), colour, _short(row.title), dashed=index >= len(theme.series))
     step_axis(axes)
-    if name == "proof_rate":
+    if name == "validation":
+        axes.set_xlabel("rollouts")
+    if name in ("proof_rate", "validation"):
         percent_axis(axes, None)
     else:
         axes.set_ylim(bottom=0)

@@ -21,11 +21,12 @@ from fractions import Fraction
 from typing import Any
 
 from kimina.evaluation.comparison import PairedGain, holm, paired_gain, verdict
+from kimina.evaluation.crossing import first_reached
 from kimina.evaluation.estimators import exact_pass_at_k
 from kimina.evaluation.intervals import Z_95, Interval, bootstrap_mean, prepare_bootstrap, rate_interval
 from kimina.evaluation.problem_counts import ProblemCounts, mean_generations
 from kimina.tables.curves import TrainingCurves
-from kimina.tables.declaration import Column, Metric, Published, Row, TableDeclaration, parse_metric
+from kimina.tables.declaration import OF_TRAINING, Column, Metric, Published, Row, TableDeclaration, parse_metric
 
 PAPER_SCHEMA = 1
 TOKENS = frozenset({"tokens", "tokens_solved", "tokens_wrong"})
@@ -121,7 +122,13 @@ class Cell:
         """Whether the metric is a share; else it is a length in tokens, or whatever unit was published."""
         if self.column.metric is None:
             return self.published is not None and self.published.percent is not None
-        return parse_metric(self.column.metric).kind not in TOKENS
+        return parse_metric(self.column.metric).kind not in (*TOKENS, *OF_TRAINING)
+
+    @property
+    def unit(self) -> str:
+        """Of a value that is no rate."""
+        of_training = self.column.metric is not None and parse_metric(self.column.metric).kind in OF_TRAINING
+        return "rollouts" if of_training else "tokens"
 
     @property
     def gain_verdict(self) -> str:
@@ -198,6 +205,8 @@ def _prepare_intervals(declaration: TableDeclaration, states: Mapping[str, RowSt
         if column.metric is None:
             continue
         metric = parse_metric(column.metric)
+        if metric.kind in OF_TRAINING:
+            continue
         values = {row_id: per_problem(state.run, metric) for row_id, state in states.items() if state.run is not None}
         for row_id, of_row in values.items():
             wanted.append([float(value) for value in of_row.values() if value is not None])
@@ -237,6 +246,8 @@ def _cell(
         why = f"{100 * run.unverified_share:.1f} % of the samples have no verdict, {100 * run.most_unverified:g} % are allowed"
         return replace(cell, verdict=Verdict.REFUSED, why=why)
     metric = parse_metric(column.metric)
+    if metric.kind in OF_TRAINING:
+        return _of_training(cell, metric, run)
     values = per_problem(run, metric)
     defined = [value for value in values.values() if value is not None]
     cell = replace(cell, problems=len(defined), samples=run.samples)
@@ -257,6 +268,17 @@ def _cell(
         gain = paired_gain([before[name] for name in shared], [values[name] for name in shared], seed=seed)
         cell = replace(cell, gain=gain)
     return cell
+
+
+def _of_training(cell: Cell, metric: Metric, run: MeasuredRun) -> Cell:
+    curve = run.curves.validation if run.curves is not None else []
+    if not curve:
+        why = "training was not validated (trainer.test_freq=5 does it every five steps)"
+        return replace(cell, verdict=Verdict.UNDEFINED, why=why)
+    reached = first_reached(curve, metric.k / 100)
+    if reached is None:
+        return replace(cell, verdict=Verdict.UNDEFINED, why=f"not reached in {curve[-1][0]:.0f} rollouts")
+    return replace(cell, value=reached, verdict=Verdict.NOT_PUBLISHED)
 
 
 def _verdict(declaration: TableDeclaration, cell: Cell, run: MeasuredRun) -> Verdict:

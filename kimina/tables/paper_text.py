@@ -45,12 +45,12 @@ def measured_text(cell: Cell) -> str:
         span = interval_text(cell.interval)
         return rate_text(Rate(cell.value, cell.interval, cell.problems)) + (f" ({span})" if span else "")
     span = f" ({cell.interval.low:.0f}–{cell.interval.high:.0f})" if cell.interval else ""
-    return f"{cell.value:.0f}{span} tokens"
+    return f"{cell.value:,.0f}{span} {cell.unit}"
 
 
 def size_text(cell: Cell) -> str:
     """Problems and samples that the measured value rests on, and the generations that fix turns came to."""
-    if cell.value is None:
+    if cell.value is None or not cell.problems:
         return ""
     extra = f", {cell.generations:.1f} generations a problem" if cell.generations is not None else ""
     return f"{cell.problems} × {cell.samples}{extra}"

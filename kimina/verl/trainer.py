@@ -30,7 +30,7 @@ from kimina.data.sampling import Outcome
 from kimina.durable import read_json, write_json, write_text
 from kimina.errors import InfrastructureError, LimitError, UserError
 from kimina.generation.checkpoint import read_config, stop_tokens
-from kimina.metrics_log import MetricsLog
+from kimina.metrics_log import VALIDATION_NAME, MetricsLog
 from kimina.reward.settings import RewardSettings
 from kimina.verl import checkpoints, policy_losses  # noqa: F401  (registers our advantage estimators)
 from kimina.verl.group_rewards import group_rewards, mean, outcomes_of_rows
@@ -64,7 +64,7 @@ class KiminaTrainer(PPOTrainer):
         self.checkpoint_root = Path(config.trainer.default_local_dir)
         self.run_folder = self.checkpoint_root.parent
         self.metrics_log = MetricsLog(self.run_folder / "metrics.jsonl")
-        self.validation_log = MetricsLog(self.run_folder / "validation.jsonl")
+        self.validation_log = MetricsLog(self.run_folder / VALIDATION_NAME)
         self.sample_log = SampleLog(self.run_folder / "samples")
         self.violation_log = SampleLog(self.run_folder / "violations")
         self._checks = [check.name for check in RewardSettings.parse(self.settings["reward"]).enabled()]
@@ -439,6 +439,7 @@ class KiminaTrainer(PPOTrainer):
             if infos["verdict"][index] is not None
         ]
         turns = summarise(samples, len(samples), self._checks)["turns"]
+        metrics |= {f"kimina/val/turn_{turn}/proof_rate": figures["proof_rate"] for turn, figures in turns.items()}
         metrics |= {
             f"kimina/val/turn_{turn}/violations/{code}": rate
             for turn, figures in turns.items()

@@ -389,6 +389,7 @@ def test_an_unknown_table_is_answered_with_those_that_exist(name):
 def test_metrics_are_parsed_and_printed_alike():
     assert parse_metric("pass@32") == Metric("pass", 32)
     assert parse_metric("pass@32+fix") == Metric("pass", 32, True)
+    assert parse_metric("rollouts_to@35") == Metric("rollouts_to", 35)
     assert parse_metric("best@8+fix") == Metric("best", 8, True)
     assert parse_metric("tokens_wrong") == Metric("tokens_wrong")
     for text in ("pass@1", "pass@16+fix", "best@8", "proved@32", "proof_rate", "format_rate", "truncated"):

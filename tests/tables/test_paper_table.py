@@ -41,7 +41,7 @@ rows:
       length: {value: "1,200", unit: tokens}
     note: a note
   - {id: quoted, title: Another, published: {pass2: {percent: "80.1"}}}
-figures: [pass_at_k, tokens, training, violations, length]
+figures: [pass_at_k, tokens, training, validation, violations, length]
 """
 
 
@@ -194,6 +194,26 @@ def test_what_is_undefined_for_a_problem_is_none_and_not_zero():
     unknown = problem("a", n=0, samples=4, wrong=0, tokens=400)
     for metric in ("pass@1", "best@2", "proof_rate", "tokens_solved", "tokens_wrong"):
         assert per_problem(run([unknown]), parse_metric(metric))["a"] is None
+
+
+def test_rollouts_to_a_level_are_read_off_the_validations():
+    text = DECLARED.replace("metric: tokens}", "metric: rollouts_to@30}").replace("title: \"Mean tokens\"", "title: Rollouts")
+    metrics = [{"step": step, "samples": 192, "reward": 0.1} for step in range(1, 11)]
+    validated = [
+        {"step": 10, "kimina/val/turn_1/proof_rate": 0.4},
+        {"step": 0, "kimina/val/turn_1/proof_rate": 0.2},
+        {"step": 5, "kimina/val/turn_1/proof_rate": 0.2},
+    ]
+    curves = training_curves(metrics, validated)
+    assert curves.validation == [(0, 0.2), (960, 0.2), (1920, 0.4)]
+    table = table_of(run(HALF), run(MOST, curves=curves), text)
+    reached = cell(table, "trained", "length")
+    assert (reached.value, reached.is_rate, reached.gain, reached.verdict) == (1440, False, None, Verdict.NOT_PUBLISHED)
+    assert "| 1,440 rollouts |" in to_markdown(table)
+    assert [drawing.name for drawing in paper_drawings(table)].count("validation") == 1
+    assert "trainer.test_freq" in cell(table, "start", "length").why
+    never = table_of(None, run(MOST, curves=training_curves(metrics, validated[1:])), text)
+    assert cell(never, "trained", "length").why == "not reached in 960 rollouts"
 
 
 def test_every_form_says_the_same():

@@ -118,6 +118,7 @@ def test_training_is_killed_resumed_and_exported(train, tiny_prover, tmp_path, m
     assert rows[0]["start_kl"] == pytest.approx(0, abs=1e-6) and rows[-1]["start_kl"] > 0
     [validated] = MetricsLog(out_dir / "validation.jsonl").read()
     assert validated["step"] == 4 and validated["kimina/val/turn_1/violations/forbidden_construct"] == 0.0
+    assert 0 <= validated["kimina/val/turn_1/proof_rate"] <= 1
     # one of the four theorems of the validation is judged against another statement than the prompt's
     assert 0.1 <= validated["kimina/val/turn_1/violations/statement_changed"] <= 0.5
     examples = [json.loads(line) for line in (out_dir / "violations" / "000004.jsonl").read_text().splitlines()]

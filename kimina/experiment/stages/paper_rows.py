@@ -25,6 +25,7 @@ from kimina.experiment.options import CONF, EXPERIMENTS, REPOSITORY
 from kimina.experiment.stages.finished_evaluation import counts_of
 from kimina.experiment.stages.graph import build_graph
 from kimina.lean.embedded.installation import installed_lean_version
+from kimina.metrics_log import VALIDATION_NAME, MetricsLog
 from kimina.tables.curves import training_curves
 from kimina.tables.declaration import Row, TableDeclaration, parse_metric
 from kimina.tables.paper_table import MeasuredRun, RowState, RowStatus
@@ -167,7 +168,7 @@ def _measured_by(
         samples=settings["samples"],
         most_unverified=settings["max_unverified_share"],
         folder=str(artifact.folder),
-        curves=training_curves(rl.metrics.read()) if trained else None,
+        curves=training_curves(rl.metrics.read(), MetricsLog(rl.file(VALIDATION_NAME)).read()) if trained else None,
         facts=facts,
     )
 
