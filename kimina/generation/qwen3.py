@@ -62,6 +62,25 @@ def is_supported(config: Mapping[str, Any]) -> bool:
     )
 
 
+def _check_shapes(config: Mapping[str, Any], state: Mapping[str, torch.Tensor], head_dim: int) -> None:
+    """Compare what ``config`` says with the weights: the arithmetic alone would accept some that don't fit."""
+    width, inner = config["hidden_size"], config["intermediate_size"]
+    shapes = {
+        "model.embed_tokens.weight": (config["vocab_size"], width),
+        "model.norm.weight": (width,),
+        "model.layers.0.self_attn.q_proj.weight": (config["num_attention_heads"] * head_dim, width),
+        "model.layers.0.self_attn.k_proj.weight": (config["num_key_value_heads"] * head_dim, width),
+        "model.layers.0.self_attn.q_norm.weight": (head_dim,),
+        "model.layers.0.mlp.down_proj.weight": (width, inner),
+    }
+    for name, shape in shapes.items():
+        if tuple(state[name].shape) != shape:
+            raise ValueError(f"{name} has shape {tuple(state[name].shape)}, and config.json says {shape}")
+    layers = {name.split(".")[2] for name in state if name.startswith("model.layers.")}
+    if len(layers) != config["num_hidden_layers"]:
+        raise ValueError(f"the weights have {len(layers)} layers, and config.json says {config['num_hidden_layers']}")
+
+
 class Qwen3Decoder:
     """A Qwen3 causal language model built from a Hugging Face config and state dict.
 
@@ -72,6 +91,7 @@ class Qwen3Decoder:
 
     Raises:
         KeyError: a parameter is missing from ``state``.
+        ValueError: a parameter has another shape than ``config`` says.
     """
 
     def __init__(self, config: Mapping[str, Any], state: Mapping[str, torch.Tensor], dtype: torch.dtype = torch.float32):
@@ -85,6 +105,7 @@ class Qwen3Decoder:
         theta = rope.get("rope_theta") or config.get("rope_theta") or 10000.0
         self.inverse_frequency = 1.0 / theta ** (torch.arange(0, self.head_dim, 2).float() / self.head_dim)
         self.tied = bool(config.get("tie_word_embeddings", False))
+        _check_shapes(config, state, self.head_dim)
         self.load(state)
 
     def load(self, state: Mapping[str, torch.Tensor]) -> None:

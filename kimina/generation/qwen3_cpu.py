@@ -128,7 +128,7 @@ class Qwen3Generator:
         config = read_config(model_path)
         try:
             model = Qwen3Decoder(config, read_state(model_path), torch_dtype(dtype))
-        except (KeyError, TypeError, RuntimeError) as error:
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise UserError(f"config.json and weights of the model {model_path} don't fit each other: {error!r}") from error
         return cls(model, stop_tokens(model_path, config), batch_rows)
 

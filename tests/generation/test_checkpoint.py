@@ -55,6 +55,18 @@ def test_a_configuration_of_another_model_is_a_users_error(model):
         generator.generate([[1]], 1, max_new_tokens=1)
 
 
+@pytest.mark.parametrize(
+    "key", ["hidden_size", "intermediate_size", "vocab_size", "head_dim", "num_attention_heads", "num_key_value_heads", "num_hidden_layers"]
+)
+@pytest.mark.parametrize("change", [1, -1])
+def test_a_number_that_the_weights_contradict_is_a_users_error(model, key, change):
+    config = json.loads((model / "config.json").read_text())
+    config[key] += change
+    (model / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match="don't fit each other: ValueError.*config.json says"):
+        Qwen3Generator.from_checkpoint(model)
+
+
 def test_a_generation_process_ends_with_its_parent():
     # Its parent is this process, not the one that it is told of, as after a kill.
     code = "from kimina.generation.processes import _end_with; _end_with(1)"
