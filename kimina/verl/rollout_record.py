@@ -46,7 +46,7 @@ class RolloutRecord:
         return {
             "staleness": mean([float(current - segments[-1][0]) for segments in drawn]),
             "staleness_max": float(max(current - segments[0][0] for segments in drawn)),
-            "continued": mean([float(len(segments) > 1) for segments in drawn]),
+            "continued": mean([float(segments[0][0] != segments[-1][0]) for segments in drawn]),
             "earlier_tokens": earlier / tokens,
             "repetition": len(self._repeats) / len(drawn),
         }

@@ -117,7 +117,8 @@ def test_earlier_tokens_are_those_of_other_versions_than_the_last():
 def test_the_record_counts_versions_between_drawing_and_learning():
     record = RolloutRecord()
     record.add("a", {"segments": [[2, 10], [4, 30]], "repetition": 0}, step=6)
-    record.add("b", {"segments": [[5, 60]], "repetition": 3}, step=6)
+    # both turns by one version
+    record.add("b", {"segments": [[5, 20], [5, 40]], "repetition": 3}, step=6)
     record.add("c", {}, step=6)
     figures = record.figures()
     # step 6 learns with version 5
