@@ -78,7 +78,8 @@ class Iterations:
     A step needs whole groups. Where everything in flight waits while the trainer still wants groups, nothing would ever
     end; then the oldest responses get another budget within the same iteration, as many as the step lacks (``extensions``
     counts how often), and the younger ones go on waiting. Where enough have ended and the trainer still waits, they are
-    being judged, or some group lacks a member: ``patience_s`` later one more group goes on.
+    being judged, or some group lacks a member: ``patience_s`` later one more group goes on, then two more, and so on.
+    Nobody waits during a validation, which no new version ends: what starts there has no budget.
 
     Args:
         step_samples: responses that a step takes.
@@ -91,25 +92,29 @@ class Iterations:
         self._lacking = 0  # responses that the trainer has asked for, less those that have ended
         self._turn = self._started = self._generating = 0
         self._waiting: dict[tuple[int, int], asyncio.Event] = {}
-        self._prompts: dict[str, tuple[int, int]] = {}  # of prompts in flight: first start, responses
-        self._wanted = False
+        # of prompts in flight: first start, responses that go on, responses that have ended
+        self._prompts: dict[str, tuple[int, int, int]] = {}
+        self._wanted = self._validating = False
+        self._patient_groups = 1
         self._extensions = 0
 
-    async def begin(self, prompt: str) -> Place:
-        """Say that a response to ``prompt`` (a name) starts."""
+    async def begin(self, prompt: str) -> Place | None:
+        """Say that a response to ``prompt`` (a name) starts; None: it has no budget, and nothing more need be said of it."""
+        if self._validating:
+            return None
         self._generating += 1
         self._started += 1
-        first, count = self._prompts.get(prompt, (self._started, 0))
-        self._prompts[prompt] = (first, count + 1)
+        first, count, ended = self._prompts.get(prompt, (self._started, 0, 0))
+        self._prompts[prompt] = (first, count + 1, ended)
         return Place(prompt, (first, self._started), self._turn)
 
     async def end(self, place: Place) -> None:
         """Say that a response of ``begin`` has ended, or failed."""
         self._generating -= 1
         self._lacking -= 1
-        first, count = self._prompts.pop(place.prompt)
+        first, count, ended = self._prompts.pop(place.prompt)
         if count > 1:
-            self._prompts[place.prompt] = (first, count - 1)
+            self._prompts[place.prompt] = (first, count - 1, ended + 1)
         self._extend_if_stuck()
 
     async def wait(self, place: Place) -> Place:
@@ -127,11 +132,19 @@ class Iterations:
             raise
         return replace(place, turn=self._turn)
 
-    async def want_samples(self, wanted: bool) -> None:
-        """Say whether the trainer waits for groups."""
+    async def want_samples(self, wanted: bool, ready: int = 0) -> None:
+        """Say whether the trainer waits for groups; ``ready`` responses are in groups that it could take already."""
         self._wanted = wanted
-        self._lacking += self._step_samples if wanted else 0
+        if wanted:
+            # counted anew: ends of earlier steps include groups that failed or were dropped, and first of two turns
+            ended = sum(ended for _, _, ended in self._prompts.values())
+            self._lacking = self._step_samples - ready - ended
+            self._patient_groups = 1
         self._extend_if_stuck()
+
+    async def validate(self, validating: bool) -> None:
+        """Say whether a validation runs."""
+        self._validating = validating
 
     async def advance(self) -> None:
         """Give every response its next budget: there is a new version of the policy."""
@@ -152,7 +165,12 @@ class Iterations:
             self._later = asyncio.get_running_loop().call_later(self._patience_s, self._extend_if_stuck, True)
             return
         self._extensions += 1
-        self._let_go(max(self._group, self._lacking))
+        if patient:
+            # the count is too low where responses have two turns or groups failed: don't go through them one by one
+            self._let_go(max(self._group * self._patient_groups, self._lacking))
+            self._patient_groups *= 2
+        else:
+            self._let_go(max(self._group, self._lacking))
 
     def _let_go(self, most: int) -> None:
         for order in sorted(self._waiting)[:most]:
@@ -223,7 +241,11 @@ class SegmentedClient(FullyAsyncLLMServerClient):
             yield _Iteration(None, None)
             return
         prompt = hashlib.sha256(" ".join(map(str, prompt_ids)).encode()).hexdigest()
-        iteration = _Iteration(self._iterations, await self._iterations.begin.remote(prompt))
+        place = await self._iterations.begin.remote(prompt)
+        if place is None:
+            yield _Iteration(None, None)
+            return
+        iteration = _Iteration(self._iterations, place)
         try:
             yield iteration
         finally:

@@ -195,7 +195,9 @@ class KiminaTrainer(PPOTrainer):
 
     def on_sample_begin(self):
         super().on_sample_begin()
-        self._tell_iterations("want_samples", True)
+        if self._iterations is not None:
+            ready = self.replay_buffer.get_sampleable_count(self.global_steps, "train")
+            self._tell_iterations("want_samples", True, ready * self.config.actor_rollout_ref.rollout.n)
 
     def on_sample_end(self):
         self._tell_iterations("want_samples", False)
@@ -204,6 +206,14 @@ class KiminaTrainer(PPOTrainer):
     def on_step_end(self):
         super().on_step_end()
         self._tell_iterations("advance")
+
+    def on_validate_begin(self):
+        super().on_validate_begin()
+        self._tell_iterations("validate", True)
+
+    def on_validate_end(self):
+        self._tell_iterations("validate", False)
+        super().on_validate_end()
 
     def _tell_iterations(self, method: str, *arguments) -> None:
         if self._iterations is not None:

@@ -228,3 +228,70 @@ def test_a_response_that_is_given_up_while_it_waits_is_not_counted_as_generating
         assert await iterations.extensions() == 1
 
     asyncio.run(scene())
+
+
+def test_a_validation_does_not_wait_for_the_next_version(monkeypatch):
+    async def scene():
+        iterations = Iterations(step_samples=2, group=2)
+        training = await iterations.begin("p")
+        engine = Engine([*range(10), STOP])
+        client = client_of(engine, monkeypatch, budget=4, iterations=Local(iterations))
+        await iterations.validate(True)
+        output = await asyncio.wait_for(
+            client.generate("a", prompt_ids=[1, 2, 3], sampling_params={"max_tokens": 50}), timeout=5
+        )
+        await iterations.validate(False)
+        # the step that follows lacks as much as if nobody had validated
+        waiting = asyncio.create_task(iterations.wait(training))
+        await asyncio.sleep(0)
+        await iterations.want_samples(True)
+        await asyncio.wait_for(waiting, 1)
+        return engine, output
+
+    engine, output = asyncio.run(scene())
+    assert engine.asked == [(0, 50)] and output.extra_fields["segments"] == [[0, 11]]
+
+
+def test_what_ended_before_a_step_does_not_count_for_it():
+    async def scene(before, ready):
+        iterations = Iterations(step_samples=4, group=2, patience_s=60)
+        for number in range(before):
+            # failed, dropped, or the first of two turns
+            await iterations.end(await iterations.begin(f"old {number}"))
+        # one response of the first prompt has ended
+        places = [await iterations.begin(prompt) for prompt in "ppqqrr"]
+        await iterations.end(places.pop(0))
+        tasks = [asyncio.create_task(iterations.wait(place)) for place in places]
+        await asyncio.sleep(0)
+        await iterations.want_samples(True, ready)
+        await asyncio.sleep(0.001)
+        done = [task.done() for task in tasks]
+        await iterations.advance()
+        await asyncio.gather(*tasks)
+        return done
+
+    for before in (0, 20):
+        assert asyncio.run(scene(before, ready=0)) == [True] * 3 + [False] * 2
+        assert asyncio.run(scene(before, ready=2)) == [True] * 2 + [False] * 3, "at least one group"
+
+
+def test_patience_grows_by_whole_groups():
+    async def scene():
+        iterations = Iterations(step_samples=2, group=2, patience_s=0.001)
+        places = [await iterations.begin(f"p{number // 2}") for number in range(16)]
+        await iterations.want_samples(True)
+        await iterations.end(places[0])
+        await iterations.end(places[1])
+        released = []
+
+        async def wait(place):
+            place = await iterations.wait(place)
+            released.append(place)
+            # it ends without what the trainer needs
+            await iterations.end(place)
+
+        tasks = [asyncio.create_task(wait(place)) for place in places[2:]]
+        await asyncio.wait_for(asyncio.gather(*tasks), 5)
+        return await iterations.extensions()
+
+    assert asyncio.run(scene()) == 3, "1, 2 and 4 groups"
