@@ -332,7 +332,8 @@ class KiminaTrainer(PPOTrainer):
         tq.kv_batch_put(keys=keys, partition_id=partition, fields=TensorDict({"rm_scores": scores}, batch_size=len(keys)))
 
     def _update_actor(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
-        if self.settings["loss"]["reset_optimizer"]:
+        # a step of separate_async has several updates; the iteration begins with its first
+        if self.settings["loss"]["reset_optimizer"] and self.local_trigger_step == 0:
             self.actor_rollout_wg.reset_optimizer()
         return super()._update_actor(batch, metrics)
 

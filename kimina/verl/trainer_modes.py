@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import ray
+import transfer_queue as tq
 from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1.replay_buffer import ReplayBufferAsync
 from verl.trainer.ppo.v1.trainer_colocate_async import PPOTrainerColocateAsync
@@ -49,6 +50,49 @@ class _Asynchronous(KiminaTrainer):
             most_failures=most,
             on_failure=lambda failures: self._stop_without_responses(failures * n, groups * n),
         )
+
+
+    def _load_checkpoint(self):
+        super()._load_checkpoint()
+        if self.global_steps > 0:
+            ask_again()
+
+    def _add_batch_to_generate(self):
+        # a run that stopped within a step has the prompts of that step in its queue
+        size = self.config.data.train_batch_size
+        there = self._restored_tq_prompt_count - self.settings["rollout"]["extra_batches"] * size
+        if there <= 0:
+            super()._add_batch_to_generate()
+            return
+        self._restored_tq_prompt_count -= min(there, size)
+        if there < size:
+            self._add_prompts_to_generate(size - there)
+
+
+def ask_again(partition: str = "train") -> None:
+    """Prepare a restored queue for a run that goes on: what failed or was never judged is generated anew.
+
+    Otherwise a run that stopped because nobody judged would find the same responses again and stop again, for ever. Responses
+    without a prompt belong to the step of the checkpoint, which has learned from them; they are removed.
+    """
+    items = (tq.kv_list(partition) or {}).get(partition, {})
+    prompts = {key: tag["status"] for key, tag in items.items() if tag.get("is_prompt", False)}
+    responses = [key for key in items if key not in prompts]
+    learned = [key for key in responses if key.split("_")[0] not in prompts]
+    if learned:
+        tq.kv_clear(keys=learned, partition_id=partition)
+    finished = [key for key in responses if prompts.get(key.split("_")[0]) == "finished"]
+    again = {prompt for prompt, status in prompts.items() if status == "failure"}
+    if finished:
+        data = tq.kv_batch_get(keys=finished, partition_id=partition, select_fields=["extra_fields"])
+        again |= {
+            key.split("_")[0]
+            for key, extra in zip(finished, list(data["extra_fields"]), strict=True)
+            if extra["reward_extra_info"]["unverified"]
+        }
+    if again:
+        # verl issues pending prompts again, and clears what responses they have
+        tq.kv_batch_put(keys=sorted(again), partition_id=partition, tags=[{"status": "pending"} for _ in again])
 
 
 class ColocatedTrainer(_Asynchronous, PPOTrainerColocateAsync):

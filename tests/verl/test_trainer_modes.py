@@ -1,11 +1,15 @@
 """Which trainer a mode starts, and what asynchronous ones do about groups that fail."""
 
+from types import SimpleNamespace
+
 import pytest
+from omegaconf import OmegaConf
 from verl.trainer.ppo.v1 import replay_buffer
 from verl.trainer.ppo.v1.trainer_base import PPOTrainer
 
 from kimina.errors import InfrastructureError
 from kimina.experiment.schema import OURS
+from kimina.verl import trainer_modes
 from kimina.verl.trainer import KiminaTrainer
 from kimina.verl.trainer_modes import TRAINERS, AsynchronousBuffer
 
@@ -52,3 +56,69 @@ def test_failures_are_counted_by_the_step(buffer, monkeypatch):
     monkeypatch.setattr(replay_buffer.ReplayBufferAsync, "sample", lambda self, *args, **kwargs: evict(self, {"x", "y"}))
     for _ in range(3):
         buffer.sample(1, "train", 4)
+
+
+class Queue:
+    """Stands in for the module ``transfer_queue``: keys with tags and ``extra_fields``."""
+
+    def __init__(self, tags, unverified=()):
+        self.tags, self.unverified = {key: dict(tag) for key, tag in tags.items()}, set(unverified)
+
+    def kv_list(self, partition):
+        return {partition: self.tags} if self.tags else None
+
+    def kv_clear(self, keys, partition_id):
+        for key in keys:
+            del self.tags[key]
+
+    def kv_batch_get(self, keys, partition_id, select_fields):
+        return {"extra_fields": [{"reward_extra_info": {"unverified": key in self.unverified}} for key in keys]}
+
+    def kv_batch_put(self, keys, partition_id, tags):
+        for key, tag in zip(keys, tags, strict=True):
+            self.tags[key] |= tag
+
+
+def test_a_resumed_run_asks_again_for_what_failed_or_was_never_judged(monkeypatch):
+    prompts = {"a": "finished", "b": "finished", "c": "failure", "d": "running"}
+    tags = {key: {"is_prompt": True, "status": status} for key, status in prompts.items()}
+    responses = ["a_0_0", "a_1_0", "b_0_0", "b_1_0", "c_0_0", "d_0_0", "learned_0_0"]
+    queue = Queue(tags | {key: {"status": "success"} for key in responses}, unverified=["b_1_0", "d_0_0"])
+    monkeypatch.setattr(trainer_modes, "tq", queue)
+    trainer_modes.ask_again()
+    left = {key: tag["status"] for key, tag in queue.tags.items() if tag.get("is_prompt")}
+    assert left == {"a": "finished", "b": "pending", "c": "pending", "d": "running"}
+    assert set(queue.tags) - set(prompts) == set(responses) - {"learned_0_0"}
+    monkeypatch.setattr(trainer_modes, "tq", Queue({}))
+    trainer_modes.ask_again()
+
+
+@pytest.mark.parametrize(
+    ("restored", "drawn"),
+    [(0, [4, 4]), (4, [4, 4]), (8, [0, 4]), (7, [1, 4]), (13, [0, 0, 3, 4])],
+)
+def test_prompts_of_an_interrupted_step_take_the_place_of_new_ones(restored, drawn):
+    trainer = object.__new__(TRAINERS["colocate_async"])
+    trainer.config = OmegaConf.create({"data": {"train_batch_size": 4}, "skip": {"rollout_tq": {"enable": False}}})
+    trainer.settings = {"rollout": {"extra_batches": 1}}
+    trainer._restored_tq_prompt_count = restored
+    asked = []
+    trainer._next_train_batch = lambda number=4: number
+    trainer._submit_batch_to_rollout = asked.append
+    found = []
+    for _ in drawn:
+        asked.clear()
+        trainer._add_batch_to_generate()
+        found.append(sum(asked))
+    assert found == drawn
+
+
+def test_the_optimizer_is_reset_once_an_iteration_not_once_an_update(monkeypatch):
+    resets = []
+    trainer = object.__new__(TRAINERS["separate_async"])
+    trainer.settings = {"loss": {"reset_optimizer": True}}
+    trainer.actor_rollout_wg = SimpleNamespace(reset_optimizer=lambda: resets.append(trainer.local_trigger_step))
+    monkeypatch.setattr(PPOTrainer, "_update_actor", lambda self, batch, metrics: batch)
+    for trainer.local_trigger_step in (0, 1, 2, 0, 1, 2):
+        trainer._update_actor("batch", {})
+    assert resets == [0, 0]
