@@ -90,6 +90,9 @@ def _check_gpus(tree: Mapping[str, Any]) -> None:
     if tree["trainer"]["device"] != "cuda" or elsewhere or tree["trainer"]["nnodes"] > 1:
         return
     wanted, found = tree["trainer"]["n_gpus_per_node"], len(list(Path("/dev").glob("nvidia[0-9]*")))
+    if tree["rollout"]["mode"] == "separate_async":
+        engine = tree["actor_rollout_ref"]["rollout"]
+        wanted += engine["n_gpus_per_node"] * engine["nnodes"]
     if found < wanted:
         plan = command_line([f"model={tree['model']['name']}", "stage=plan"])
         raise InfrastructureError(

@@ -164,10 +164,14 @@ def _check_forward_passes(tree: Mapping[str, Any], words: Sequence[str]) -> None
                 type_line=_with(words, key, _nearest_divisor(share, micro)),
             )
     key, parallel = "actor_rollout_ref.rollout.tensor_model_parallel_size", rollout["tensor_model_parallel_size"]
-    if workers % parallel:
+    engine, where = workers, "trainer"
+    if tree["rollout"]["mode"] == "separate_async":
+        # rollout=separate_async has said by now where one of the two is 0
+        engine, where = max(1, rollout["n_gpus_per_node"] * rollout["nnodes"]), "actor_rollout_ref.rollout"
+    if engine % parallel:
         raise complaint(
-            f"{key}={parallel} does not divide the {workers} workers (trainer.n_gpus_per_node x trainer.nnodes).",
-            type_line=_with(words, key, _nearest_divisor(workers, parallel)),
+            f"{key}={parallel} does not divide the {engine} workers ({where}.n_gpus_per_node x {where}.nnodes).",
+            type_line=_with(words, key, _nearest_divisor(engine, parallel)),
         )
 
 
@@ -373,8 +377,12 @@ def _odd_but_possible(tree: Mapping[str, Any]) -> Iterator[str]:
         )
     for key in ("trainer.nnodes", "trainer.n_gpus_per_node"):
         ours = "cluster.nodes" if key.endswith("nnodes") else "cluster.gpus_per_node"
-        if value_at(tree, key) != value_at(tree, ours):
-            yield f"{key}={value_at(tree, key)} differs from {ours}={value_at(tree, ours)}; verl follows {key}."
+        found, shown = value_at(tree, key), f"{key}={value_at(tree, key)}"
+        if tree["rollout"]["mode"] == "separate_async" and ours == "cluster.gpus_per_node":
+            engine = "actor_rollout_ref.rollout.n_gpus_per_node"
+            found, shown = found + value_at(tree, engine), f"{shown} + {engine}={value_at(tree, engine)}"
+        if found != value_at(tree, ours):
+            yield f"{shown} differs from {ours}={value_at(tree, ours)}; verl follows {key}."
 
 
 def _late_curriculum(tree: Mapping[str, Any]) -> Iterator[str]:

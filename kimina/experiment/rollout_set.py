@@ -76,6 +76,14 @@ def _odd_with_asynchronous(tree: Mapping[str, Any]) -> Iterator[str]:
             f"rollout.extra_batches=0 with rollout={rollout['name']}: with no prompts beyond the step's own, each step waits for "
             "all its responses, as rollout=sync does."
         )
+    elif rollout["max_staleness"] == 1:
+        lost = "are dropped" if rollout["stale"] == "drop" else "are waited for"
+        yield (
+            f"rollout.max_staleness=1 allows no older policy than the present one: prompts that a step leaves unfinished {lost}, "
+            f"and rollout.extra_batches={rollout['extra_batches']} gains nothing."
+        )
+    if rollout["max_staleness"] is None and rollout["stale"] != "wait":
+        yield f"rollout.stale={rollout['stale']} has no effect without rollout.max_staleness."
 
 
 def _check_separate(tree: Mapping[str, Any], words: Sequence[str]) -> None:

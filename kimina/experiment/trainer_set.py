@@ -55,6 +55,13 @@ def _refuse_other_trainers(tree: Mapping[str, Any], words: Sequence[str]) -> Non
             f"{_MODE}={trainer['v1']['trainer_mode']}: which of verl's trainers runs is chosen by rollout=.",
             type_line=words_with(words_without(words, _MODE), "rollout", trainer["v1"]["trainer_mode"]),
         )
+    hybrid, mode = "actor_rollout_ref.hybrid_engine", tree["rollout"]["mode"]
+    if not tree["actor_rollout_ref"]["hybrid_engine"] and mode != "separate_async":
+        raise complaint(
+            f"{hybrid}=false with rollout.mode={mode}: the engine has no GPUs of its own there.",
+            # set by the option rollout=separate_async, too
+            type_line=words_with(words, hybrid, "true"),
+        )
     if trainer["resume_mode"] != "auto":
         raise complaint(
             f"{_RESUME}={trainer['resume_mode']}: a run has a folder of its own and goes on from its last checkpoint there. "

@@ -51,7 +51,6 @@ class _Asynchronous(KiminaTrainer):
             on_failure=lambda failures: self._stop_without_responses(failures * n, groups * n),
         )
 
-
     def _load_checkpoint(self):
         super()._load_checkpoint()
         if self.global_steps > 0:

@@ -30,6 +30,8 @@ _HUB = "model=1p7b"
             "leaves no segment out",
         ),
         ([_HUB, "rollout=separate_async", "actor_rollout_ref.rollout.nnodes=0"], "has no GPU"),
+        ([_HUB, "rollout=separate_async", "rollout.mode=colocate_async"], "no GPUs of its own"),
+        ([_HUB, "rollout=colocate_async", "actor_rollout_ref.hybrid_engine=false"], "no GPUs of its own"),
         ([_HUB, "rollout=separate_async", "actor_rollout_ref.rollout.checkpoint_engine.backend=naive"], "within one process"),
         ([_HUB, "rollout=separate_async", "trainer.v1.separate_async.parameter_sync_step=4"], "is not data.train_batch_size=256"),
     ],
@@ -50,6 +52,9 @@ def test_what_cannot_go_together_is_refused_with_a_line_that_works(words, reason
         (["rollout.repetition.stop=true", "rollout.repetition.min_tokens=500"], "no repetition is ever found"),
         (["rollout=colocate_async", "loss=rloo"], "it is on-policy"),
         (["rollout=colocate_async", "rollout.extra_batches=0"], "as rollout=sync does"),
+        (["rollout=colocate_async", "rollout.max_staleness=1"], "are waited for"),
+        (["rollout=colocate_async", "rollout.max_staleness=1", "rollout.stale=drop"], "are dropped"),
+        (["rollout=colocate_async", "rollout.max_staleness=null", "rollout.stale=drop"], "without rollout.max_staleness"),
     ],
 )
 def test_what_changes_nothing_or_fits_badly_is_said(words, warning):
@@ -72,3 +77,15 @@ def test_a_node_is_shared_by_engine_and_trainer_where_they_are_apart():
 def test_importance_weights_take_the_place_of_the_sampling_policy():
     words = [_HUB, "rollout=colocate_async", _BYPASS, "algorithm.rollout_correction.rollout_is=token"]
     assert compose_with_warnings(words).warnings == ()
+
+
+def test_gpus_of_engine_and_trainer_are_counted_together():
+    separate = [_HUB, "rollout=separate_async"]
+    assert compose_with_warnings(separate).warnings == ()
+    [said] = compose_with_warnings([*separate, "trainer.n_gpus_per_node=8"]).warnings
+    assert "trainer.n_gpus_per_node=8 + actor_rollout_ref.rollout.n_gpus_per_node=4 differs from cluster.gpus_per_node=8" in said
+    divided = ["trainer.n_gpus_per_node=2", "actor_rollout_ref.rollout.n_gpus_per_node=6"]
+    parallel = "actor_rollout_ref.rollout.tensor_model_parallel_size"
+    compose([*separate, *divided, f"{parallel}=3"])
+    with pytest.raises(UserError, match="does not divide the 6 workers"):
+        compose([*separate, *divided, f"{parallel}=4"])

@@ -237,9 +237,7 @@ def test_a_validation_does_not_wait_for_the_next_version(monkeypatch):
         engine = Engine([*range(10), STOP])
         client = client_of(engine, monkeypatch, budget=4, iterations=Local(iterations))
         await iterations.validate(True)
-        output = await asyncio.wait_for(
-            client.generate("a", prompt_ids=[1, 2, 3], sampling_params={"max_tokens": 50}), timeout=5
-        )
+        output = await asyncio.wait_for(client.generate("a", prompt_ids=[1, 2, 3], sampling_params={"max_tokens": 50}), timeout=5)
         await iterations.validate(False)
         # the step that follows lacks as much as if nobody had validated
         waiting = asyncio.create_task(iterations.wait(training))
