@@ -368,8 +368,8 @@ class KiminaTrainer(PPOTrainer):
             raise LimitError(
                 f"step {self.global_steps}: {share:.0%} of the responses could not be verified, more than "
                 f"verifier.max_unverified_share={limit}. The verifier says: {shown}. "
-                "Repair the verifier and run the same command again: it goes on "
-                + ("with this step." if self.trainer_mode == "sync" else "from here, with other prompts in this step's place.")
+                "Repair the verifier and run the same command again: it "
+                + ("repeats this step." if self.trainer_mode == "sync" else "goes on, with other prompts in this step's place.")
             )
 
     def _mask(self, keys: list[str], partition: str) -> None:

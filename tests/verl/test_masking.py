@@ -73,7 +73,7 @@ def make_trainer(prompts, n, limit=0.5, zero_variance="keep", length=None):
     trainer.settings = {"max_unverified_share": limit, "loss": {"zero_variance": zero_variance}, "rollout": ROLLOUT}
     trainer.feed = SimpleNamespace(length=make_length_control(length or {"name": "none"}))
     trainer._prompts, trainer._extra_row = {}, {}
-    trainer.parameter_sync_step, trainer.global_steps = 1, 3
+    trainer.parameter_sync_step, trainer.global_steps, trainer.trainer_mode = 1, 3, "sync"
     trainer._judged, trainer._infos, trainer._truncated = {}, {}, {}
     trainer._length_rewards, trainer._in_equal_groups, trainer._order = [], [], []
     trainer._rollout = RolloutRecord()
