@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kimina.experiment.complaint import complaint, words_with, words_without
-from kimina.experiment.rollout_set import ON_POLICY
 
 ADVANTAGE_STD = "algorithm.norm_adv_by_std_in_grpo"
 AGGREGATION = "actor_rollout_ref.actor.loss_agg_mode"
@@ -31,6 +30,8 @@ _UNREAD = {
     "rest": (_CLIP, f"{_CLIP}_low", f"{_CLIP}_high", f"{_CLIP}_c", ADVANTAGE_STD),
     "gspo": (f"{_CLIP}_c",),
 }
+#: Losses whose gradient is right only for responses of the present policy, so at the first update of a batch.
+ON_POLICY = ("rloo", "rest")
 
 
 def half_set_losses(tree: Mapping[str, Any], words: Sequence[str]) -> Iterator[str]:

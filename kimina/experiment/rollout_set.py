@@ -4,12 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kimina.experiment.complaint import complaint, key_of, words_with, words_without
+from kimina.experiment.losses_set import ON_POLICY
 
 _BYPASS, _IS = "algorithm.rollout_correction.bypass_mode", "algorithm.rollout_correction.rollout_is"
 _SEGMENT, _MINI = "rollout.segment_tokens", "actor_rollout_ref.actor.ppo_mini_batch_size"
 _SYNC_STEP = "trainer.v1.separate_async.parameter_sync_step"
-#: Losses whose gradient is right only for responses of the present policy.
-ON_POLICY = ("rloo", "rest")
 _ASYNCHRONOUS_ONLY = ("rollout.extra_batches", "rollout.earlier_segments", "rollout.max_staleness", "rollout.stale")
 
 
@@ -95,13 +94,12 @@ def _check_separate(tree: Mapping[str, Any], words: Sequence[str]) -> None:
             "go to it over NCCL. On a CPU engine and trainer share the cores.",
             type_line=words_with(words_without(words, "rollout.mode"), "rollout", "colocate_async"),
         )
-    for key, value, least in (
-        ("actor_rollout_ref.rollout.nnodes", engine["nnodes"], 1),
-        ("actor_rollout_ref.rollout.n_gpus_per_node", engine["n_gpus_per_node"], 1),
-    ):
-        if value < least:
+    for name in ("nnodes", "n_gpus_per_node"):
+        if engine[name] < 1:
+            key = f"actor_rollout_ref.rollout.{name}"
             raise complaint(
-                f"{key}={value} with rollout={tree['rollout']['name']}: the engine has no GPU.", type_line=words_with(words, key, least)
+                f"{key}={engine[name]} with rollout={tree['rollout']['name']}: the engine has no GPU.",
+                type_line=words_with(words, key, 1),
             )
     backend = "actor_rollout_ref.rollout.checkpoint_engine.backend"
     if engine["checkpoint_engine"]["backend"] == "naive":

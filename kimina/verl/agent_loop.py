@@ -16,7 +16,7 @@ from kimina.data.repair_entry import FEEDBACK_TOO_LONG, FixMaterial
 from kimina.reward.fix_turn import CONTEXT, between_turns
 from kimina.verl.prompt_feed import fix_prompt_ids
 from kimina.verl.reward import judge_of
-from kimina.verl.segments import REPETITION, SEGMENTS, earlier_tokens
+from kimina.verl.rollout_record import REPETITION, SEGMENTS, earlier_tokens
 
 #: A fix turn with less room than this can't hold a proof.
 LEAST_TOKENS = 16

@@ -1,10 +1,25 @@
 """What a step's responses tell about how they were drawn: by which versions of the policy, and whether they repeated
 themselves. Knows neither verl nor torch."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kimina.verl.group_rewards import mean
+
+
+#: Names in a sample's ``extra_fields``. The first holds [version, tokens] pairs in the order of the text.
+SEGMENTS, REPETITION = "segments", "repetition"
+
+
+def earlier_tokens(segments: Sequence[Sequence[int]]) -> Iterator[bool]:
+    """Yield for each token of a response whether another version of the policy drew it than the one that ended it.
+
+    Args:
+        segments: (version, tokens) in the order of the text.
+    """
+    last = segments[-1][0] if segments else None
+    for version, tokens in segments:
+        yield from [version != last] * tokens
 
 
 class RolloutRecord:
@@ -17,11 +32,11 @@ class RolloutRecord:
 
     def add(self, key: str, extra: Mapping[str, Any], step: int) -> None:
         """Take in one response: ``extra`` are its ``extra_fields``, ``step`` is the step that trains on it."""
-        if "segments" not in extra:
+        if SEGMENTS not in extra:
             return
         self._step = step
-        self._segments[key] = [(int(version), int(tokens)) for version, tokens in extra["segments"]]
-        if extra["repetition"]:
+        self._segments[key] = [(int(version), int(tokens)) for version, tokens in extra[SEGMENTS]]
+        if extra[REPETITION]:
             self._repeats.add(key)
 
     def penalties(self, keys: Sequence[str], penalty: float) -> dict[str, float]:
@@ -42,7 +57,7 @@ class RolloutRecord:
         current = self._step - 1
         drawn = list(self._segments.values())
         tokens = sum(count for segments in drawn for _, count in segments)
-        earlier = sum(count for segments in drawn for version, count in segments if version != segments[-1][0])
+        earlier = sum(sum(earlier_tokens(segments)) for segments in drawn)
         return {
             "staleness": mean([float(current - segments[-1][0]) for segments in drawn]),
             "staleness_max": float(max(current - segments[0][0] for segments in drawn)),

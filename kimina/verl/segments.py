@@ -3,14 +3,12 @@
 ``SegmentedClient`` is what agent loops call in place of verl's client. It asks the engine for one segment after the other
 and remembers which version of the policy drew how many tokens. ``Iterations`` is the actor at which responses wait that
 have used up their budget of one iteration (Kimi k1.5, section 2.6.2).
-
-This module imports verl but not torch.
 """
 
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,9 +16,8 @@ import ray
 from verl.workers.rollout.llm_server import FullyAsyncLLMServerClient, LLMServerClient, TokenOutput
 
 from kimina.generation.repetition import RepetitionRule
+from kimina.verl.rollout_record import REPETITION, SEGMENTS
 
-#: Names in a sample's ``extra_fields``. The first holds [version, tokens] pairs in the order of the text.
-SEGMENTS, REPETITION = "segments", "repetition"
 _ABORTED = ("aborted", "abort")
 
 
@@ -314,14 +311,3 @@ class _Drawn:
                 REPETITION: self.period,
             },
         )
-
-
-def earlier_tokens(segments: Sequence[Sequence[int]]) -> Iterator[bool]:
-    """Yield for each token of a response whether an earlier version of the policy drew it than the one that ended it.
-
-    Args:
-        segments: (version, tokens) in the order of the text.
-    """
-    last = segments[-1][0] if segments else None
-    for version, tokens in segments:
-        yield from [version != last] * tokens

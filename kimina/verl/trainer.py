@@ -1,8 +1,9 @@
 """verl's PPO trainers with what an experiment needs around them.
 
-``KiminaTrainer`` stands before one of them (``kimina.verl.trainer_modes``). Beyond it, it draws prompts by ``sampling=`` and ``correction=``, adds length rewards, treats groups without a
-difference as ``loss.zero_variance`` says, takes unverified responses out of the update, writes one line a step to
-``metrics.jsonl`` and a few responses to ``samples/``, keeps whole checkpoints only, and stops the run when nobody judges.
+``KiminaTrainer`` stands before one of verl's (``kimina.verl.trainer_modes``). Beyond what that does it draws prompts by
+``sampling=`` and ``correction=``, adds length rewards, treats groups without a difference as ``loss.zero_variance`` says,
+takes unverified responses out of the update, writes one line a step to ``metrics.jsonl`` and a few responses to
+``samples/``, keeps whole checkpoints only, and stops the run when nobody judges.
 """
 
 import random
@@ -21,7 +22,6 @@ from omegaconf import OmegaConf, open_dict
 from tensordict import TensorDict
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.utils import Role
-from verl.trainer.ppo.v1.trainer_base import PPOTrainer
 from verl.utils import tensordict_utils as tu
 from verl.utils.dataset.rl_dataset import collate_fn
 
@@ -29,26 +29,23 @@ from kimina.data.repair_entry import Rollout
 from kimina.data.sampling import Outcome
 from kimina.durable import read_json, write_json, write_text
 from kimina.errors import InfrastructureError, LimitError, UserError
-from kimina.generation.checkpoint import read_config, stop_tokens
 from kimina.metrics_log import VALIDATION_NAME, MetricsLog
 from kimina.reward.settings import RewardSettings
 from kimina.verl import checkpoints, policy_losses  # noqa: F401  (registers our advantage estimators)
-from kimina.verl.group_rewards import group_rewards, mean, outcomes_of_rows
+from kimina.verl.group_rewards import group_rewards, outcomes_of_rows
 from kimina.verl.prompt_feed import PromptFeed
 from kimina.verl.resampling import RESAMPLING, ResamplingBuffer
 from kimina.verl.reward import material_of
-from kimina.verl.rollout_record import RolloutRecord
 from kimina.verl.sample_log import SampleLog
-from kimina.verl.segments import Iterations, SegmentedClient, SegmentRules, cuts_responses
+from kimina.verl.segmented_generation import SegmentedGeneration
 from kimina.verl.step_metrics import JudgedSample, left_out, optimiser_metrics, summarise, tracked_metrics, unverified_share
+from kimina.verl.step_record import StepRecord
 from kimina.verl.violation_table import COLUMNS, violation_examples
 
 POLL_INTERVAL_S = 0.05
-#: Seconds between an interruption of a response and the next try; verl waits a second for an engine on GPUs.
-RESUME_PAUSE_S, RESUME_PAUSE_CPU_S = 1.0, 0.02
 
 
-class KiminaTrainer(PPOTrainer):
+class KiminaTrainer(SegmentedGeneration):
     """See the module."""
 
     def __init__(self, config):
@@ -69,17 +66,7 @@ class KiminaTrainer(PPOTrainer):
         self.violation_log = SampleLog(self.run_folder / "violations")
         self._checks = [check.name for check in RewardSettings.parse(self.settings["reward"]).enabled()]
         self._validated: tuple[list[str], list[str]] = ([], [])
-        self._judged: dict[str, JudgedSample] = {}
-        self._infos: dict[str, dict[str, Any]] = {}
-        self._prompts: dict[str, dict[str, Any]] = {}  # by sample: the extra_info that its prompt was drawn with
-        self._truncated: dict[str, bool] = {}  # by sample: whether an answer of it was cut off
-        self._rollout = RolloutRecord()
-        self._start_kl_measured = False
-        self._order: list[str] = []  # the step's samples, in an order that a resumed run repeats
-        self._extra_row: dict[str, Any] = {}
-        self._length_rewards: list[float] = []
-        self._in_equal_groups: list[float] = []
-        self._iterations: ray.actor.ActorHandle | None = None
+        self._step = StepRecord()
         self._last_row_at = time.monotonic()
 
     def _build_replay_buffer(self):
@@ -173,57 +160,9 @@ class KiminaTrainer(PPOTrainer):
         super().on_train_begin()
         self._last_row_at = time.monotonic()
 
-    # ---- generation -------------------------------------------------------------------------------------------------
-    def get_llm_client(self):
-        """Return what agent loops ask for responses: verl's client, or ours where responses are cut into segments."""
-        if not cuts_responses(self.settings["rollout"]):
-            return super().get_llm_client()
-        path = self.config.actor_rollout_ref.model.path
-        stop_ids = {self.tokenizer.eos_token_id} | stop_tokens(path, read_config(path))
-        pause_s = RESUME_PAUSE_CPU_S if self.config.trainer.device == "cpu" else RESUME_PAUSE_S
-        rules = SegmentRules.from_settings(self.settings["rollout"], stop_ids, pause_s)
-        if rules.budget is not None:
-            actor = ray.remote(Iterations).options(num_cpus=0, max_concurrency=2**16)
-            group = self.config.actor_rollout_ref.rollout.n
-            self._iterations = actor.remote(self._expected_samples() // self.parameter_sync_step, group)
-        return self._serving_manager.get_client(client_cls=SegmentedClient, rules=rules, iterations=self._iterations)
-
-    @property
-    def _serving_manager(self):
-        """The servers that training prompts go to."""
-        return self.llm_server_manager
-
-    def on_sample_begin(self):
-        super().on_sample_begin()
-        if self._iterations is not None:
-            ready = self.replay_buffer.get_sampleable_count(self.global_steps, "train")
-            self._tell_iterations("want_samples", True, ready * self.config.actor_rollout_ref.rollout.n)
-
-    def on_sample_end(self):
-        self._tell_iterations("want_samples", False)
-        super().on_sample_end()
-
-    def on_step_end(self):
-        super().on_step_end()
-        self._tell_iterations("advance")
-
-    def on_validate_begin(self):
-        super().on_validate_begin()
-        self._tell_iterations("validate", True)
-
-    def on_validate_end(self):
-        self._tell_iterations("validate", False)
-        super().on_validate_end()
-
-    def _tell_iterations(self, method: str, *arguments) -> None:
-        if self._iterations is not None:
-            ray.get(getattr(self._iterations, method).remote(*arguments))
-
     # ---- one step ---------------------------------------------------------------------------------------------------
     def step(self, metrics: dict, timing_raw: dict) -> KVBatchMeta:
-        self._judged, self._infos, self._prompts, self._extra_row = {}, {}, {}, {}
-        self._length_rewards, self._in_equal_groups = [], []
-        self._truncated, self._order, self._rollout = {}, [], RolloutRecord()
+        self._step = StepRecord()
         # what a run that stops within this step needs in order to repeat it with the same prompts
         self._feed_before_step = self.feed.state()
         batch = super().step(metrics, timing_raw)
@@ -252,7 +191,7 @@ class KiminaTrainer(PPOTrainer):
         ]
         order = sorted(range(len(names)), key=names.__getitem__)
         batch.reorder(order)
-        self._order += [names[place][2] for place in order]
+        self._step.order += [names[place][2] for place in order]
         return super()._balance_batch(batch, *args, **kwargs)
 
     def _stop_without_responses(self, missing: int, expected: int) -> None:
@@ -264,8 +203,8 @@ class KiminaTrainer(PPOTrainer):
 
     def _compute_ref_log_prob(self, batch: KVBatchMeta, metrics: dict) -> KVBatchMeta:
         every = self.settings["loss"]["start_kl_every"]
-        self._start_kl_measured = self._reference_is_used or (every > 0 and (self.global_steps - 1) % every == 0)
-        return super()._compute_ref_log_prob(batch, metrics) if self._start_kl_measured else batch
+        self._step.start_kl_measured = self._reference_is_used or (every > 0 and (self.global_steps - 1) % every == 0)
+        return super()._compute_ref_log_prob(batch, metrics) if self._step.start_kl_measured else batch
 
     @property
     def _reference_is_used(self) -> bool:
@@ -280,12 +219,7 @@ class KiminaTrainer(PPOTrainer):
         masks = data["response_mask"].unbind()
         columns = zip(keys, list(data["extra_fields"]), list(data["extra_info"]), masks, strict=True)
         for key, extra, prompt, mask in columns:
-            info = extra["reward_extra_info"]
-            self._infos[key], self._prompts[key] = info, prompt
-            # an agent loop of the user's own says nothing of these two
-            self._truncated[key] = bool(extra.get("truncated", False))
-            self._judged[key] = JudgedSample.from_reward(key.split("_")[0], int(extra.get("own_tokens", mask.sum())), info)
-            self._rollout.add(key, extra, self.global_steps)
+            self._step.add(key, extra, prompt, int(mask.sum()), self.global_steps)
         self._stop_when_nobody_judges(keys)
         if self._add_length_rewards_and_mask(keys, batch.partition_id) == len(keys):
             # verl's figures on the rollout engine's log-probabilities (rollout_correction) fail where no token is left
@@ -306,20 +240,17 @@ class KiminaTrainer(PPOTrainer):
 
         Returns how many samples were taken out.
         """
-        budgets = {key: self._prompts[key].get("budget") for key in keys}
-        penalties = self._rollout.penalties(keys, self.settings["rollout"]["repetition"]["penalty"])
-        judged = {key: self._judged[key] for key in keys}
+        budgets = {key: self._step.prompts[key].get("budget") for key in keys}
+        penalties = self._step.rollout.penalties(keys, self.settings["rollout"]["repetition"]["penalty"])
+        judged = {key: self._step.judged[key] for key in keys}
         found = group_rewards(judged, self.feed.length, self.global_steps, budgets, penalties)
         if any(found.added.values()):
             self._add_scores(found.added, partition)
-        out = set(left_out([self._judged[key] for key in keys], keys))
+        out = set(left_out([self._step.judged[key] for key in keys], keys))
         # what resampling could not replace is judged as resampling judges
         out |= {"keep": frozenset(), "mask": found.equal, "resample": found.equal_scores}[self.settings["loss"]["zero_variance"]]
         self._mask([key for key in keys if key in out], partition)
-        self._length_rewards += found.length.values()
-        self._in_equal_groups += [float(key in found.equal) for key in found.length]
-        self._extra_row["length_reward"] = mean(self._length_rewards)
-        self._extra_row["equal_groups"] = mean(self._in_equal_groups)
+        self._step.add_group_rewards(found)
         return len(out)
 
     def _add_scores(self, added: dict[str, float], partition: str) -> None:
@@ -339,7 +270,7 @@ class KiminaTrainer(PPOTrainer):
 
     def _learn_from_step(self, batch: KVBatchMeta) -> None:
         """Tell the sampler and the repair buffer what became of the step's prompts, of discarded groups' too."""
-        judged, infos, prompts, order = dict(self._judged), dict(self._infos), dict(self._prompts), list(self._order)
+        judged, infos, prompts, order = dict(self._step.judged), dict(self._step.infos), dict(self._step.prompts), list(self._step.order)
         for sample in self.replay_buffer.discarded if isinstance(self.replay_buffer, ResamplingBuffer) else []:
             judged[sample.key] = JudgedSample.from_reward(sample.key.split("_")[0], 0, sample.info)
             infos[sample.key], prompts[sample.key] = sample.info, sample.prompt
@@ -359,10 +290,10 @@ class KiminaTrainer(PPOTrainer):
 
     def _stop_when_nobody_judges(self, keys: list[str]) -> None:
         expected = self._expected_samples() // self.parameter_sync_step
-        share = unverified_share([self._judged[key] for key in keys], expected)
+        share = unverified_share([self._step.judged[key] for key in keys], expected)
         limit = self.settings["max_unverified_share"]
         if share > limit:
-            details = {info["verifier_detail"] for info in self._infos.values() if info["unverified"]}
+            details = {info["verifier_detail"] for info in self._step.infos.values() if info["unverified"]}
             shown = "; ".join(sorted(filter(None, details))[:3]) or "no detail was given"
             self._save_state_before_step()
             raise LimitError(
@@ -388,7 +319,7 @@ class KiminaTrainer(PPOTrainer):
 
     # ---- records ----------------------------------------------------------------------------------------------------
     def _write_row(self, batch: KVBatchMeta, metrics: dict, timing_raw: dict) -> None:
-        summary = summarise(list(self._judged.values()), self._expected_samples(), self._checks)
+        summary = summarise(list(self._step.judged.values()), self._expected_samples(), self._checks)
         now = time.monotonic()
         seconds = {name: round(value, 3) for name, value in timing_raw.items()}
         seconds["since_last_row"] = round(now - self._last_row_at, 3)
@@ -396,8 +327,7 @@ class KiminaTrainer(PPOTrainer):
         row = {
             "step": self.global_steps,
             **summary,
-            **self._extra_row,
-            "truncated": mean([float(cut) for cut in self._truncated.values()]),
+            **self._step.figures(),
             "prompts": self.feed.metrics(),
             **self._fix_turn_figures(),
             **_resampling_figures(metrics),
@@ -415,17 +345,15 @@ class KiminaTrainer(PPOTrainer):
         )
 
     def _rollout_figures(self) -> dict[str, dict[str, Any]]:
-        figures = self._rollout.figures()
-        if figures and self._iterations is not None:
-            figures["extensions"] = ray.get(self._iterations.extensions.remote())
-        return {"rollout": figures} if figures else {}
+        figures = self._step.rollout.figures()
+        return {"rollout": {**figures, **self._extensions()}} if figures else {}
 
     def _fix_turn_figures(self) -> dict[str, dict[str, int]]:
         """Where fix turns happen within a sample: how many did, and why the others did not."""
         if not self.feed.in_rollout:
             return {}
-        reasons = Counter(info["no_fix_turn"] for key, info in self._infos.items() if self._judged[key].earlier is None)
-        asked = sum(sample.earlier is not None for sample in self._judged.values())
+        reasons = Counter(info["no_fix_turn"] for key, info in self._step.infos.items() if self._step.judged[key].earlier is None)
+        asked = sum(sample.earlier is not None for sample in self._step.judged.values())
         return {"fix_turns": {"asked": asked, **dict(sorted(reasons.items()))}}
 
     def _maybe_log_val_generations(self, inputs, outputs, scores):
@@ -467,21 +395,21 @@ class KiminaTrainer(PPOTrainer):
         ``start_kl`` is the mean of q/p - log(q/p) - 1 with p the policy's probability of a token and q that of the model
         that RL started from, an unbiased estimate of KL(policy || start); null at steps that don't measure it.
         """
-        keys = [key for key in batch.keys if key in self._judged]
-        fields = ["old_log_probs", "response_mask", *(["ref_log_prob"] if self._start_kl_measured else [])]
+        keys = [key for key in batch.keys if key in self._step.judged]
+        fields = ["old_log_probs", "response_mask", *(["ref_log_prob"] if self._step.start_kl_measured else [])]
         data = tq.kv_batch_get(keys=keys, partition_id=batch.partition_id, select_fields=fields)
         mask = torch.cat(data["response_mask"].unbind()).bool()
         if not mask.any():
             return {"entropy": None, "start_kl": None}
         log_probs = torch.cat(data["old_log_probs"].unbind())[mask]
-        if not self._start_kl_measured:
+        if not self._step.start_kl_measured:
             return {"entropy": float(-log_probs.mean()), "start_kl": None}
         ratio = torch.cat(data["ref_log_prob"].unbind())[mask] - log_probs
         return {"entropy": float(-log_probs.mean()), "start_kl": float((ratio.clamp(max=20).exp() - ratio - 1).mean())}
 
     def _texts(self, batch: KVBatchMeta) -> list[dict[str, Any]]:
         """Return a few responses of the step as text: proved ones and failed ones, with what judged them."""
-        chosen = SampleLog.choose({key: sample.score for key, sample in self._judged.items()})
+        chosen = SampleLog.choose({key: sample.score for key, sample in self._step.judged.items()})
         data = tq.kv_batch_get(
             keys=chosen, partition_id=batch.partition_id, select_fields=["prompts", "responses", "reward_model"]
         )
@@ -491,7 +419,7 @@ class KiminaTrainer(PPOTrainer):
                 "statement": model["ground_truth"],
                 "prompt": self.tokenizer.decode(prompt),
                 "response": self.tokenizer.decode(response, skip_special_tokens=True),
-                **self._infos[key],
+                **self._step.infos[key],
             }
             for key, prompt, response, model in rows
         ]

@@ -13,7 +13,7 @@ from verl.utils import tensordict_utils as tu
 from kimina.errors import InfrastructureError, LimitError, UserError
 from kimina.reward.length import make_length_control
 from kimina.verl import trainer as trainer_module
-from kimina.verl.rollout_record import RolloutRecord
+from kimina.verl.step_record import StepRecord
 from kimina.verl.trainer import KiminaTrainer
 
 ROLLOUT = {"repetition": {"penalty": 0.5}}
@@ -72,11 +72,8 @@ def make_trainer(prompts, n, limit=0.5, zero_variance="keep", length=None):
     )
     trainer.settings = {"max_unverified_share": limit, "loss": {"zero_variance": zero_variance}, "rollout": ROLLOUT}
     trainer.feed = SimpleNamespace(length=make_length_control(length or {"name": "none"}))
-    trainer._prompts, trainer._extra_row = {}, {}
     trainer.parameter_sync_step, trainer.global_steps, trainer.trainer_mode = 1, 3, "sync"
-    trainer._judged, trainer._infos, trainer._truncated = {}, {}, {}
-    trainer._length_rewards, trainer._in_equal_groups, trainer._order = [], [], []
-    trainer._rollout = RolloutRecord()
+    trainer._step = StepRecord()
     return trainer
 
 
@@ -115,7 +112,7 @@ def fill(queue, outcomes):
 def test_which_samples_were_cut_off_is_what_their_rollout_said(queue):
     trainer = make_trainer(prompts=1, n=3)
     trainer._compute_advantage(fill(queue, {"a": [True, False, False]}), {})
-    assert trainer._truncated == {"a_0_0": False, "a_1_0": True, "a_2_0": False}
+    assert trainer._step.truncated == {"a_0_0": False, "a_1_0": True, "a_2_0": False}
 
 
 def test_unverified_sample_has_no_advantage_no_mask_and_no_say_in_its_group(queue):
@@ -173,7 +170,7 @@ def test_samples_are_ordered_by_what_they_are_and_not_by_who_was_first(queue, mo
     batch = KVBatchMeta(partition_id="train", keys=keys, tags=[{"key": key} for key in keys])
     trainer = make_trainer(prompts=1, n=5)
     found = trainer._balance_batch(batch, metrics={})
-    assert found.keys == trainer._order == ["p0_1_0", "p0_0_0", "p0_2_0", "p1_1_0", "p1_0_0"]
+    assert found.keys == trainer._step.order == ["p0_1_0", "p0_0_0", "p0_2_0", "p1_1_0", "p1_0_0"]
     assert [tag["key"] for tag in found.tags] == found.keys
 
 
@@ -211,8 +208,8 @@ def test_length_rewards_come_on_top_and_leave_the_recorded_score(queue):
     assert totals == pytest.approx([1.5, 1 + 1 / 6, -1 / 6, 0.5])
     advantages = [float(queue.rows[f"a_{number}_0"]["advantages"][0]) for number in range(4)]
     assert advantages == pytest.approx([total - 0.75 for total in totals])
-    assert [trainer._judged[f"a_{number}_0"].score for number in range(4)] == [1.0, 1.0, 0.0, 1.0]
-    assert trainer._extra_row["length_reward"] == pytest.approx(0.0)
+    assert [trainer._step.judged[f"a_{number}_0"].score for number in range(4)] == [1.0, 1.0, 0.0, 1.0]
+    assert trainer._step.figures()["length_reward"] == pytest.approx(0.0)
 
 
 def test_a_step_in_which_nothing_counts_gets_through_with_recomputed_log_probabilities(queue):
@@ -237,7 +234,7 @@ def test_the_divergence_from_the_start_is_measured_as_often_as_asked(queue, monk
     trainer = make_trainer(prompts=1, n=2)
     trainer.settings["loss"]["start_kl_every"], trainer.global_steps = every, step
     trainer.config.actor_rollout_ref.actor = {"kl_loss_coef": 0.0}
-    assert (trainer._compute_ref_log_prob(batch, {}) == "by verl") is measured is trainer._start_kl_measured
+    assert (trainer._compute_ref_log_prob(batch, {}) == "by verl") is measured is trainer._step.start_kl_measured
 
 
 def test_mask_accepts_an_empty_list(queue):
@@ -277,6 +274,6 @@ def test_the_penalty_for_repetition_is_in_what_is_trained_on_and_not_in_the_proo
     assert [float(queue.rows[key]["rm_scores"][-1]) for key in batch.keys] == [1.0, 0.0, -0.5]
     # Dr. GRPO: score less the group's mean, which is 1/6
     assert [float(queue.rows[key]["advantages"][0]) for key in batch.keys] == pytest.approx([5 / 6, -1 / 6, -2 / 3])
-    assert [trainer._judged[key].score for key in batch.keys] == [1.0, 0.0, 0.0]
-    assert {trainer._judged[key].response_tokens for key in batch.keys} == {7}, "tokens that a mask leaves out count as tokens"
-    assert trainer._rollout.figures()["repetition"] == pytest.approx(1 / 3)
+    assert [trainer._step.judged[key].score for key in batch.keys] == [1.0, 0.0, 0.0]
+    assert {trainer._step.judged[key].response_tokens for key in batch.keys} == {7}, "tokens that a mask leaves out count as tokens"
+    assert trainer._step.rollout.figures()["repetition"] == pytest.approx(1 / 3)

@@ -48,6 +48,8 @@ METHODS = [
     "length=k15",
     "length.start_step=2",
     "loss.start_kl_every=3",
+    "rollout.repetition.stop=true",
+    "rollout.repetition.check_every=4",
     "actor_rollout_ref.actor.ppo_mini_batch_size=2",
     "data.max_prompt_length=160",
 ]
@@ -114,6 +116,8 @@ def test_training_is_killed_resumed_and_exported(train, tiny_prover, tmp_path, m
     correction = rows[-1]["prompts"]["correction"]
     assert correction["drawn"] > 0 and correction["added"] > 0 and "2" in {**rows[2]["turns"], **rows[3]["turns"]}
     assert any(row["length_reward"] for row in rows[1:]) and rows[0]["length_reward"] == 0.0
+    # in pieces of four tokens, and yet by one version of the policy
+    assert all((row["rollout"]["staleness_max"], row["rollout"]["continued"]) == (0, 0) for row in rows)
     assert [row["start_kl"] is None for row in rows] == [False, True, True, False]
     assert rows[0]["start_kl"] == pytest.approx(0, abs=1e-6) and rows[-1]["start_kl"] > 0
     [validated] = MetricsLog(out_dir / "validation.jsonl").read()

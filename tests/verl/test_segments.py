@@ -7,8 +7,8 @@ import pytest
 from verl.workers.rollout.llm_server import LLMServerClient, TokenOutput
 
 from kimina.generation.repetition import RepetitionRule
-from kimina.verl.rollout_record import RolloutRecord
-from kimina.verl.segments import Iterations, SegmentedClient, SegmentRules, earlier_tokens
+from kimina.verl.rollout_record import RolloutRecord, earlier_tokens
+from kimina.verl.segments import Iterations, SegmentedClient, SegmentRules
 
 STOP = 99
 

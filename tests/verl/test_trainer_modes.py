@@ -9,7 +9,7 @@ from verl.trainer.ppo.v1.trainer_base import PPOTrainer
 
 from kimina.errors import InfrastructureError
 from kimina.experiment.schema import OURS
-from kimina.verl import trainer_modes
+from kimina.verl import segmented_generation, trainer_modes
 from kimina.verl.trainer import KiminaTrainer
 from kimina.verl.trainer_modes import TRAINERS, AsynchronousBuffer
 
@@ -20,8 +20,38 @@ def test_each_mode_has_a_trainer_of_ours_before_verls():
         order = trainer.__mro__
         [verls] = [parent for parent in order if parent.__module__.endswith(f"trainer_{mode}")]
         assert order.index(KiminaTrainer) < order.index(verls) < order.index(PPOTrainer)
-        # what verl's trainer does around a step is still done
-        assert verls.on_step_end is not PPOTrainer.on_step_end
+
+
+class Told:
+    """Stands for the actor of iterations and notes what it is told."""
+
+    def __init__(self, done):
+        self.done = done
+
+    def __getattr__(self, name):
+        return SimpleNamespace(remote=lambda *arguments: self.done.append((name, *arguments)))
+
+
+@pytest.mark.parametrize("mode", TRAINERS)
+def test_around_a_step_verls_trainer_and_the_iterations_do_their_part(monkeypatch, mode):
+    trainer, done = object.__new__(TRAINERS[mode]), []
+    [verls] = [parent for parent in TRAINERS[mode].__mro__ if parent.__module__.endswith(f"trainer_{mode}")]
+    for hook in ("on_sample_begin", "on_sample_end", "on_step_end", "on_validate_begin", "on_validate_end"):
+        monkeypatch.setattr(verls, hook, lambda self, hook=hook: done.append(hook))
+    monkeypatch.setattr(segmented_generation.ray, "get", lambda reference: reference)
+    trainer._iterations, trainer.global_steps = Told(done), 3
+    trainer.replay_buffer = SimpleNamespace(get_sampleable_count=lambda step, partition: 2)
+    trainer.config = OmegaConf.create({"actor_rollout_ref": {"rollout": {"n": 8}}})
+    trainer.on_sample_begin()
+    trainer.on_sample_end()
+    trainer.on_step_end()
+    trainer.on_validate_begin()
+    trainer.on_validate_end()
+    # responses are let go behind the new weights; nobody asks for more while requests are being interrupted
+    assert done == [
+        "on_sample_begin", ("want_samples", True, 16), ("want_samples", False), "on_sample_end", "on_step_end", ("advance",),
+        "on_validate_begin", ("validate", True), ("validate", False), "on_validate_end",
+    ]  # fmt: skip
 
 
 @pytest.fixture
