@@ -11,6 +11,7 @@ from kimina.data.sampling import Outcome
 from kimina.verl import resampling
 from kimina.verl.resampling import Discarded, ResamplingBuffer
 from kimina.verl.step_metrics import JudgedSample
+from kimina.verl.step_record import StepRecord
 from kimina.verl.trainer import KiminaTrainer
 
 
@@ -153,9 +154,10 @@ def test_sampler_and_repair_buffer_learn_from_discarded_groups():
     trainer.global_steps = 4
     trainer.replay_buffer = object.__new__(ResamplingBuffer)
     trainer.replay_buffer.discarded = [Discarded(f"s4p1_{session}_0", info, prompt) for session in range(2)]
-    trainer._judged = {"s4p0_0_0": JudgedSample.from_reward("s4p0", 5, {**info, "score": 0.0})}
-    trainer._infos, trainer._prompts = {"s4p0_0_0": info}, {"s4p0_0_0": {**prompt, "row": 3}}
-    trainer._order = ["s4p0_0_0"]
+    trainer._step = StepRecord()
+    trainer._step.judged = {"s4p0_0_0": JudgedSample.from_reward("s4p0", 5, {**info, "score": 0.0})}
+    trainer._step.infos, trainer._step.prompts = {"s4p0_0_0": info}, {"s4p0_0_0": {**prompt, "row": 3}}
+    trainer._step.order = ["s4p0_0_0"]
     trainer.feed = SimpleNamespace(
         record=lambda step, outcomes: learnt.extend(outcomes),
         repair=True,
@@ -164,4 +166,4 @@ def test_sampler_and_repair_buffer_learn_from_discarded_groups():
     trainer._learn_from_step(None)
     assert learnt == [Outcome(3, 1, 0), Outcome(7, 2, 2)]
     assert offered == [(3, "s4p0n0"), (7, "s4p1n1"), (7, "s4p1n2")]
-    assert list(trainer._judged) == ["s4p0_0_0"], "the step's own figures are of what it trained on"
+    assert list(trainer._step.judged) == ["s4p0_0_0"], "the step's own figures are of what it trained on"
