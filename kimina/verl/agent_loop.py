@@ -5,6 +5,7 @@ kind silently cut the think block out of earlier turns.
 """
 
 import hashlib
+import time
 from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
@@ -46,6 +47,8 @@ class ProofAgentLoop(SingleTurnAgentLoop):
         output.extra_fields["truncated"] = len(output.response_ids) >= most
         if info.get("fix_in_rollout"):
             output = await self._with_fix_turn(output, sampling_params, kwargs)
+        else:
+            output = await self._with_reward(output, kwargs)
         self._leave_out_earlier_segments(output)
         output.extra_fields["digest"] = digest(output.response_ids)
         return output
@@ -69,6 +72,15 @@ class ProofAgentLoop(SingleTurnAgentLoop):
             return
         earlier = earlier_tokens(segments)
         output.response_mask = [int(bool(own) and not next(earlier, False)) for own in output.response_mask]
+
+    async def _with_reward(self, output: AgentLoopOutput, kwargs: dict[str, Any]) -> AgentLoopOutput:
+        """Judge the answer here: sending it to one of verl's reward workers costs more than judging it."""
+        text = self.tokenizer.decode(output.response_ids, skip_special_tokens=True)
+        turn = int(kwargs["extra_info"].get("turn", 1))
+        started = time.monotonic()
+        info = await judge_of(self._settings).judge(kwargs["reward_model"]["ground_truth"], text, turn)
+        output.metrics.compute_score = time.monotonic() - started
+        return _judged(output, info)
 
     async def _with_fix_turn(
         self, output: AgentLoopOutput, sampling_params: dict[str, Any], kwargs: dict[str, Any]

@@ -98,6 +98,10 @@ def emit_trainer_config(
         if agent.agent_loop_config_path is None:
             agent.agent_loop_config_path = str(Path(__file__).with_name(AGENT_LOOPS))
             agent.default_agent_loop = AGENT_LOOP
+            # it judges by itself: verl's reward workers would start and then do nothing
+            emitted.reward.num_workers = 0
+        if not agent.get("agent_loop_manager_class"):
+            agent.agent_loop_manager_class = AGENT_LOOP_MANAGER
         trainer = emitted.trainer
         _set_mode(trainer.v1, ours["rollout"])
         trainer.default_local_dir = str(out_dir.resolve() / CHECKPOINTS)
@@ -125,10 +129,11 @@ def _set_mode(v1: DictConfig, rollout: dict[str, Any]) -> None:
 
 
 AGENT_LOOPS, AGENT_LOOP = "agent_loops.yaml", "kimina_proof"
+AGENT_LOOP_MANAGER = "kimina.verl.agent_loop_worker.KiminaAgentLoopManager"
 
 
 def reward_settings(ours: dict[str, Any], our_reward: dict[str, Any], model_path: Path | str) -> dict[str, Any]:
-    """Return what the reward workers and the trainer need to know about reward and verifier."""
+    """Return what those who judge and the trainer need to know about reward and verifier."""
     if ours["correction"]["name"] != "none":
         # there is feedback on a failure only if Lean was asked about it
         our_reward = {**our_reward, "verify_rejected": True}

@@ -1,7 +1,8 @@
-"""The training reward: verl's ``reward.custom_reward_function``, called once a response in a reward worker process.
+"""The training reward: what is told about a response, and the process's scorer and verifier that tell it.
 
-A worker process makes one scorer and one verifier, at its first response. Which ones is in ``settings``, which
-``kimina.verl.emit`` puts into the function's keyword arguments.
+Our agent loop judges its responses itself. To any other agent loop this is verl's ``reward.custom_reward_function``, called
+once a response in a reward worker. A process makes one scorer and one verifier, at its first response. Which ones is in
+``settings``, which ``kimina.verl.emit`` puts into the function's keyword arguments.
 """
 
 import json
@@ -137,15 +138,20 @@ def material_of(info: Mapping[str, Any]) -> FixMaterial | str:
 
 
 _judges: dict[str, Judge] = {}
+_latest: tuple[Any, Judge] | None = None
 
 
 def judge_of(settings: Any) -> Judge:
     """Return this process's judge for these settings; it makes one, with its verifier, at the first call."""
-    plain = _plain(settings)
-    key = json.dumps(plain, sort_keys=True)
-    if key not in _judges:
-        _judges[key] = Judge.from_settings(plain)
-    return _judges[key]
+    global _latest
+    # callers hand over the same object for each response; reading it takes longer than some checks
+    if _latest is None or _latest[0] is not settings:
+        plain = _plain(settings)
+        key = json.dumps(plain, sort_keys=True)
+        if key not in _judges:
+            _judges[key] = Judge.from_settings(plain)
+        _latest = settings, _judges[key]
+    return _latest[1]
 
 
 async def compute_score(

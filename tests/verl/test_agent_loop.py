@@ -152,11 +152,31 @@ def test_an_answer_as_long_as_its_own_limit_was_cut_off(tokenizer, monkeypatch, 
 
     monkeypatch.setattr(SingleTurnAgentLoop, "run", generated)
     monkeypatch.setattr(ProofAgentLoop, "_with_fix_turn", unchanged)
+    judge = FixedJudge("no_lean_code")
+    monkeypatch.setattr(agent_loop, "judge_of", lambda settings: judge)
     loop = object.__new__(ProofAgentLoop)
-    loop.response_length = 400
+    loop.tokenizer, loop.response_length = tokenizer, 400
     loop.config = OmegaConf.create({"reward": {"custom_reward_function": {"reward_kwargs": {"settings": SETTINGS}}}})
-    output = asyncio.run(loop.run({"temperature": 1.0}, extra_info=extra))
+    statement = {"ground_truth": "theorem nano"}
+    output = asyncio.run(loop.run({"temperature": 1.0}, extra_info=extra, reward_model=statement))
     assert output.extra_fields["truncated"] is cut
+
+
+@pytest.mark.parametrize(("extra", "turn"), [({}, 1), ({"turn": 2}, 2)])
+def test_the_loop_judges_its_answer_itself(tokenizer, monkeypatch, extra, turn):
+    async def generated(self, params, priority, **kwargs):
+        return first_answer(tokenizer, "a proof")
+
+    judge = FixedJudge("no_lean_code", proofs=["a proof"])
+    monkeypatch.setattr(SingleTurnAgentLoop, "run", generated)
+    monkeypatch.setattr(agent_loop, "judge_of", lambda settings: judge)
+    loop = object.__new__(ProofAgentLoop)
+    loop.tokenizer, loop.response_length = tokenizer, 400
+    loop.config = OmegaConf.create({"reward": {"custom_reward_function": {"reward_kwargs": {"settings": SETTINGS}}}})
+    output = asyncio.run(loop.run({}, extra_info=extra, reward_model={"ground_truth": "theorem nano"}))
+    assert judge.seen == [("a proof", turn)], "special tokens are no part of the text"
+    assert output.reward_score == 1.0 and output.extra_fields["reward_extra_info"]["turn"] == turn
+    assert output.metrics.compute_score > 0
 
 
 def test_an_unjudged_turn_leaves_the_whole_sample_unjudged():
