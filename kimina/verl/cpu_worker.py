@@ -12,7 +12,9 @@ Everywhere else (driver, agent loops, reward workers) importing it does nothing.
 
 import os
 
+import torch
 import torch.distributed as dist
+from tensordict import TensorDict
 
 from kimina.verl import without_trl  # noqa: F401
 
@@ -24,6 +26,20 @@ def _in_training_worker() -> bool:
 def _open_process_group() -> None:
     if not dist.is_initialized():
         dist.init_process_group("gloo", rank=int(os.environ["RANK"]), world_size=int(os.environ["WORLD_SIZE"]))
+
+
+def by_length(data: TensorDict) -> TensorDict:
+    """Return a mini-batch with its shortest sequences first, where verl pads each micro-batch to its longest.
+
+    A gradient doesn't depend on which sequences share a micro-batch (tested), and a sixth of all computed positions was
+    padding; with fix turns, whose prompts are several times longer, it was half.
+    """
+    from verl.utils import tensordict_utils
+
+    if tensordict_utils.get(data, "use_dynamic_bsz") or tensordict_utils.get(data, "return_model_output"):
+        return data
+    lengths_B = data["input_ids"].offsets().diff()
+    return tensordict_utils.index_select_tensor_dict(data, torch.argsort(lengths_B, stable=True))
 
 
 def _register_engines() -> None:
@@ -48,6 +64,9 @@ def _register_engines() -> None:
 
     class CpuLanguageModel(WithoutOffload, FSDPEngineWithLMHead):
         """verl's FSDP engine for policies and reference models, on the CPU."""
+
+        def train_batch(self, data, loss_function):
+            return super().train_batch(by_length(data), loss_function)
 
     class CpuValueModel(WithoutOffload, FSDPEngineWithValueHead):
         """verl's FSDP engine for critics, on the CPU."""

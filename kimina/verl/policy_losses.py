@@ -56,6 +56,15 @@ def scope_from(config: ActorConfig, loss_agg_mode: str, mask_BT: Tensor) -> Scop
     return Scope(loss_agg_mode, int(sequences), int(tokens), info.get("loss_scale_factor"), int(info.get("dp_size", 1)))
 
 
+def weight_of_micro_batch(mask_BT: Tensor, scope: Scope) -> float:
+    """Return what a micro-batch's mean over tokens is multiplied with: verl takes the plain mean over micro-batches.
+
+    With M = sequences / B micro-batches of B sequences, the mean of  w_m x_m  is the mean over all tokens where
+    w_m = M · tokens_m / tokens. With dynamic batching M is not known, and verl's plain mean stands.
+    """
+    return float(mask_BT.sum()) * scope.sequences / (mask_BT.shape[0] * max(scope.tokens, 1))
+
+
 def _register(name: str, loss_class: type[Loss]) -> None:
     @register_policy_loss(f"{PREFIX}{name}")
     def policy_loss(
@@ -70,7 +79,9 @@ def _register(name: str, loss_class: type[Loss]) -> None:
             )
         )
         scope = scope_from(config, loss_agg_mode, response_mask)
-        return loss.policy_loss(log_prob, old_log_prob, advantages, response_mask, scope, rollout_is_weights)
+        value, metrics = loss.policy_loss(log_prob, old_log_prob, advantages, response_mask, scope, rollout_is_weights)
+        weight = 1.0 if config.use_dynamic_bsz else weight_of_micro_batch(response_mask, scope)
+        return value, {name: weight * metric for name, metric in metrics.items()}
 
     @register_adv_est(f"{PREFIX}{name}")
     def advantages_of(token_level_rewards: Tensor, response_mask: Tensor, index: np.ndarray, config: Any, **_other: Any):

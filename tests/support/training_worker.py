@@ -92,6 +92,7 @@ def main(spec_file: str) -> None:
                 found[f"{loss['name']}/{variant['name']}"] = {
                     "gradient": torch.cat(taken),
                     "loss": torch.tensor(float(metrics["actor/pg_loss"][0])),
+                    "kl": torch.tensor(float(metrics["actor/ppo_kl"][0]) if "actor/ppo_kl" in metrics else float("nan")),
                     "norm": torch.tensor(float(metrics["grad_norm"][0])),
                 }
     if rank == 0:

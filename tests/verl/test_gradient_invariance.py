@@ -117,6 +117,17 @@ def test_the_gradient_is_the_same_however_the_batch_is_cut(measured, name):
             torch.testing.assert_close(part["loss"], whole["loss"], rtol=1e-5, atol=1e-6, msg=label)
 
 
+@pytest.mark.parametrize("name", LOSSES)
+def test_metrics_are_means_over_all_tokens_however_the_batch_is_cut(measured, name):
+    """With micro-batches of one size: dynamic batching doesn't tell how many there are."""
+    whole = measured[1][f"{name}/micro-batch 8"]["kl"]
+    assert abs(whole) > 0.1
+    for workers, found in measured.items():
+        for variant in VARIANTS[workers - 1 : -1]:
+            part = found[f"{name}/{variant['name']}"]["kl"]
+            torch.testing.assert_close(part, whole, rtol=1e-5, atol=1e-6, msg=f"{variant['name']}, {workers} workers")
+
+
 def test_exactly_those_losses_of_verl_are_refused_that_depend_on_micro_batches(measured):
     dependent = {
         name
