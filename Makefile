@@ -9,10 +9,11 @@ run: install
 	$(BIN)/python run.py
 
 # The report page is tested in a real Chromium, a package of the system; without it those tests fail.
+# Two files at a time: much of what takes long waits for processes to start.
 test: install
 	@{ command -v chromium && command -v chromedriver; } >/dev/null || echo "make test: no Chromium here; type (as root, on Debian or Ubuntu):" \
 	  "apt-get install -y --no-install-recommends chromium chromium-driver fonts-dejavu-core"
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Every measured claim of the README: ratios and rates, side by side in one run.
 bench: install

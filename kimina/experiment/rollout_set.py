@@ -26,7 +26,21 @@ def check_rollout(tree: Mapping[str, Any], words: Sequence[str]) -> Iterator[str
         yield from _odd_with_asynchronous(tree)
     if rollout["mode"] == "separate_async":
         _check_separate(tree, words)
+    _refuse_other_buffers(tree, words)
     yield from _odd_lengths(tree)
+
+
+def _refuse_other_buffers(tree: Mapping[str, Any], words: Sequence[str]) -> None:
+    """Refuse a buffer of the user's own where this project brings one."""
+    path = "trainer.v1.sampler.custom_sampler.path"
+    mode, resamples = tree["rollout"]["mode"], tree["loss"]["zero_variance"] == "resample"
+    if tree["trainer"]["v1"]["sampler"]["custom_sampler"]["path"] and (mode != "sync" or resamples):
+        asked = "loss.zero_variance=resample" if mode == "sync" else f"rollout={tree['rollout']['name']}"
+        raise complaint(
+            f"{path} with {asked}: a buffer of this project's own stands there, which replaces groups that failed or have no "
+            "difference, and yours would never be asked.",
+            type_line=words_without(words, path),
+        )
 
 
 def _check_synchronous(tree: Mapping[str, Any], words: Sequence[str]) -> Iterator[str]:

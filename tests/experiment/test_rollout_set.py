@@ -29,6 +29,8 @@ _HUB = "model=1p7b"
             ],
             "leaves no segment out",
         ),
+        (["rollout=colocate_async", "trainer.v1.sampler.custom_sampler.path=mine.py"], "yours would never be asked"),
+        (["loss=dapo", "trainer.v1.sampler.custom_sampler.path=mine.py"], "yours would never be asked"),
         ([_HUB, "rollout=separate_async", "actor_rollout_ref.rollout.nnodes=0"], "has no GPU"),
         ([_HUB, "rollout=separate_async", "rollout.mode=colocate_async"], "no GPUs of its own"),
         ([_HUB, "rollout=colocate_async", "actor_rollout_ref.hybrid_engine=false"], "no GPUs of its own"),

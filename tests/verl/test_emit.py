@@ -1,5 +1,6 @@
 """verl sees its own keys only, with our choices in them."""
 
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -103,3 +104,14 @@ def test_how_generation_and_training_take_turns_is_written_into_verls_keys(tmp_p
     assert separate.trainer.v1.trainer_mode == "separate_async" and not separate.actor_rollout_ref.hybrid_engine
     assert separate.actor_rollout_ref.rollout.nnodes == separate.trainer.nnodes
     assert separate.actor_rollout_ref.rollout.checkpoint_engine.backend == "nccl"
+
+
+def test_our_agent_loop_judges_by_itself_and_one_of_your_own_has_verls_reward_workers(tmp_path):
+    config = emit(tmp_path, "model=1p7b")
+    agent = config.actor_rollout_ref.rollout.agent
+    assert (agent.default_agent_loop, config.reward.num_workers) == ("kimina_proof", 0)
+    manager, name = agent.agent_loop_manager_class.rsplit(".", 1)
+    assert isinstance(getattr(import_module(manager), name), type)
+    theirs = emit(tmp_path, "model=1p7b", "actor_rollout_ref.rollout.agent.agent_loop_config_path=mine.yaml")
+    assert theirs.reward.num_workers == 8
+    assert theirs.actor_rollout_ref.rollout.agent.agent_loop_config_path == "mine.yaml"
