@@ -131,7 +131,8 @@ def driver_environment(current: dict[str, str] | os._Environ, on_cpu: bool, work
     environment["PYTHONUNBUFFERED"] = "1"
     if not on_cpu:
         return environment
-    threads = max(1, (os.cpu_count() or 1) // max(1, workers))
+    # one thread each lets two runs share two cores better than two threads each
+    threads = environment.get("OMP_NUM_THREADS") or max(1, (os.cpu_count() or 1) // max(1, workers))
     environment |= {
         "VERL_PLATFORM": "cpu",
         "VERL_USE_EXTERNAL_MODULES": "kimina.verl.plugin",

@@ -22,6 +22,11 @@ def test_cpu_run_selects_the_cpu_platform_in_every_process():
     assert environment["PYTHONPATH"].endswith("mine") and environment["PATH"] == "p"
 
 
+def test_threads_share_the_cores_unless_you_say_how_many():
+    assert driver_environment({"PATH": "p"}, True, 10**6, "abc")["OMP_NUM_THREADS"] == "1"
+    assert driver_environment({"PATH": "p", "OMP_NUM_THREADS": "3"}, True, 1, "abc")["OMP_NUM_THREADS"] == "3"
+
+
 def test_gpu_run_gets_no_cpu_hooks():
     environment = driver_environment({"PATH": "p"}, False, 8, "abc")
     assert not [name for name in environment if name.startswith(("VERL_", "OMP_", "RAY_"))]
