@@ -17,6 +17,7 @@ from verl.utils.tensordict_utils import list_of_dict_to_tensordict
 
 from kimina.verl.agent_loop import ProofAgentLoop
 from kimina.verl.emit import AGENT_LOOP
+from kimina.verl.heap import keep_what_lives
 
 _Base = AgentLoopWorkerTQ.__ray_metadata__.modified_class
 
@@ -37,6 +38,7 @@ class KiminaAgentLoopWorker(_Base):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self._groups: dict[str, _Group] = {}
+        keep_what_lives()
 
     async def _run_prompt(self, prompt: dict, sampling_params: dict, trajectory: dict, trace: bool = False) -> None:
         usual = self.rollout_config.val_kwargs.n if trajectory["validate"] else self.rollout_config.n

@@ -6,6 +6,8 @@ from omegaconf import OmegaConf
 from verl.trainer.main_ppo import TaskRunnerV1
 from verl.utils.logging_utils import configure_verl_logging
 
+from kimina.verl.heap import keep_what_lives
+
 _Base = TaskRunnerV1.__ray_metadata__.modified_class
 
 
@@ -25,6 +27,7 @@ class KiminaTaskRunner(_Base):
         try:
             self.trainer = TRAINERS[config.trainer.v1.trainer_mode](config=config)
             self.trainer.init(on_started=self.init_agent_loop_manager)
+            keep_what_lives()
             self.trainer.fit(self.agent_loop_manager)
             succeeded = True
         finally:

@@ -4,6 +4,8 @@ from omegaconf import open_dict
 from verl.single_controller.base.decorator import Dispatch, register
 from verl.workers.engine_workers import ActorRolloutRefWorker
 
+from kimina.verl.heap import keep_what_lives
+
 
 class KiminaWorker(ActorRolloutRefWorker):
     """``ActorRolloutRefWorker`` whose optimiser can be set back, and whose loss has no term of weight 0."""
@@ -16,6 +18,7 @@ class KiminaWorker(ActorRolloutRefWorker):
             with open_dict(self.config.actor):
                 self.config.actor.use_kl_loss = False
         super().init_model()
+        keep_what_lives()
 
     @register(dispatch_mode=Dispatch.ONE_TO_ALL)
     def reset_optimizer(self) -> None:
