@@ -156,6 +156,7 @@ def _ours() -> dict[str, Rule]:
         "sft.lr": _positive(1e-3),
         "sft.muon_lr": _positive(0.02),
         "sft.wrong_choice_rate": Number(0.2, least=0, below=1),
+        "sft.remark_rate": Number(0.4, least=0, below=1),
         "sft.warmup_steps": _count(20, least=0),
         "sft.max_length": _count(384),
         "sft.vocab_size": _count(704, least=300, most=1_000_000),

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from kimina.data.nano.answers import answer
+from kimina.data.nano.answers import REMARK_RATE, answer
 from kimina.data.nano.problem import Problem
 from kimina.data.prompts import prompt_messages
 from kimina.errors import UserError
@@ -21,13 +21,13 @@ SHARD = 16  # batches of similar length are cut from shards of this many batches
 LOG_EVERY = 20  # steps
 
 
-def corpus(problems: Sequence[Problem], seed: int) -> list[str]:
+def corpus(problems: Sequence[Problem], seed: int, remark_rate: float = REMARK_RATE) -> list[str]:
     """Return the texts that the tokenizer is trained on: statements, informal statements, worked answers."""
     rng = random.Random(f"tokenizer-{seed}")
     texts = []
     for problem in problems:
         texts.append(f"{problem.informal}\n{problem.statement}")
-        texts.append(answer(problem, problem.proof(rng, 0.3), rng))
+        texts.append(answer(problem, problem.proof(rng, 0.3), rng, remark_rate))
     return texts
 
 
@@ -43,7 +43,7 @@ def examples(problems: Sequence[Problem], tokenizer, settings: Mapping, seed: in
     for pass_index in range(math.ceil(epochs)):
         share = min(1.0, epochs - pass_index)
         chosen = rng.sample(list(problems), int(share * len(problems)))
-        drawn = [_example(problem, tokenizer, settings["wrong_choice_rate"], rng) for problem in chosen]
+        drawn = [_example(problem, tokenizer, settings, rng) for problem in chosen]
         drawn = [row for row in drawn if len(row["input_ids"]) <= settings["max_length"]]
         for start in range(0, len(drawn), SHARD * batch):
             shard = sorted(drawn[start : start + SHARD * batch], key=lambda row: len(row["input_ids"]))
@@ -53,11 +53,11 @@ def examples(problems: Sequence[Problem], tokenizer, settings: Mapping, seed: in
     return rows
 
 
-def _example(problem: Problem, tokenizer, wrong_choice_rate: float, rng: random.Random) -> dict[str, list[int]]:
+def _example(problem: Problem, tokenizer, settings: Mapping, rng: random.Random) -> dict[str, list[int]]:
     prompt = tokenizer.apply_chat_template(
         prompt_messages(problem.informal, problem.statement), add_generation_prompt=True, tokenize=True, return_dict=False
     )
-    text = answer(problem, problem.proof(rng, wrong_choice_rate), rng)
+    text = answer(problem, problem.proof(rng, settings["wrong_choice_rate"]), rng, settings["remark_rate"])
     completion = [*tokenizer.encode(text), tokenizer.eos_token_id]
     return {"input_ids": [*prompt, *completion], "labels": [IGNORED] * len(prompt) + completion}
 
@@ -95,7 +95,8 @@ def train_warm_start(
 
     if settings["threads"]:
         torch.set_num_threads(settings["threads"])
-    tokenizer = train_tokenizer(corpus(problems[: settings["tokenizer_problems"]], seed), settings["vocab_size"])
+    texts = corpus(problems[: settings["tokenizer_problems"]], seed, settings["remark_rate"])
+    tokenizer = train_tokenizer(texts, settings["vocab_size"])
     model = build_model(architecture, tokenizer, seed)
     rows = examples(problems, tokenizer, settings, seed)
     if not rows:

@@ -49,6 +49,18 @@ def test_the_thinking_is_free_in_length(two_of_each):
         assert any(opening in text for opening in OPENINGS) and any(bridge in text for bridge in BRIDGES)
 
 
+def test_a_start_can_think_at_length_and_keep_the_format(two_of_each, scorer):
+    rng = random.Random("at length")
+    remarks = []
+    for problem in two_of_each:
+        for _ in range(10):
+            text = answer(problem, problem.proof(rng), rng, 0.9)
+            assert scorer.check_format(problem.statement, text).violations == ()
+            remarks.append(sum(line in REMARKS for line in text.split("\n")))
+    # 2 x 0.9 / 0.1 on average
+    assert 15 < sum(remarks) / len(remarks) < 21
+
+
 def test_a_worked_answer_is_right_and_repeatable(two_of_each):
     problem = two_of_each[-1]
     text = answer(problem, problem.proof(), random.Random(7))

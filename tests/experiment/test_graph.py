@@ -66,6 +66,7 @@ def changed(*words, base=()):
         ("verifier.timeout_s=3", {"rl", "before", "after", "table"}),
         ("sft.epochs=1", EVERYTHING - {"data"}),
         ("sft.wrong_choice_rate=0.1", EVERYTHING - {"data"}),
+        ("sft.remark_rate=0.9", EVERYTHING - {"data"}),
         ("model.architecture.layers=2", EVERYTHING - {"data"}),
         ("seed=2", EVERYTHING - {"data"}),
         ("recipe.train_count=100", EVERYTHING),

@@ -32,7 +32,7 @@ ARCHITECTURE = {
 def small(config):
     """40 problems in batches of 4, seven times: 70 steps, with a checkpoint behind step 40."""
     length = {"epochs": 7, "batch_size": 4, "vocab_size": 500, "max_length": 400}
-    rates = {"lr": 1e-3, "muon_lr": 0.02, "warmup_steps": 5, "wrong_choice_rate": 0.2}
+    rates = {"lr": 1e-3, "muon_lr": 0.02, "warmup_steps": 5, "wrong_choice_rate": 0.2, "remark_rate": 0.4}
     return {**config["sft"], **length, **rates, "threads": 1, "compile": False}
 
 

@@ -19,10 +19,11 @@ REMARKS = (
     "I check this once more.",
 )
 BRIDGES = ("Then the rest follows.", "Now the last steps.", "This leaves nothing open.")
+#: The chance of another remark: (rate / (1 - rate)) remarks a thought on average.
 REMARK_RATE = 0.4
 
 
-def answer(problem: Problem, proof: Sequence[str], rng: random.Random) -> str:
+def answer(problem: Problem, proof: Sequence[str], rng: random.Random, remark_rate: float = REMARK_RATE) -> str:
     """Return an answer that gives ``proof``; ``rng`` draws the wording and the number of remarks.
 
     The blocks together hold every line of the proof. A proof of fewer than three different lines is shown together
@@ -42,11 +43,11 @@ def answer(problem: Problem, proof: Sequence[str], rng: random.Random) -> str:
     return "\n".join(
         [
             "<think>",
-            *_thought(OPENINGS, rng),
+            *_thought(OPENINGS, rng, remark_rate),
             "```tactics",
             *first,
             "```",
-            *_thought(BRIDGES, rng),
+            *_thought(BRIDGES, rng, remark_rate),
             "```tactics",
             *second,
             "```",
@@ -59,9 +60,9 @@ def answer(problem: Problem, proof: Sequence[str], rng: random.Random) -> str:
     )
 
 
-def _thought(first: Sequence[str], rng: random.Random) -> list[str]:
+def _thought(first: Sequence[str], rng: random.Random, remark_rate: float) -> list[str]:
     """One opening sentence, then a geometric number of remarks."""
     lines = [rng.choice(first)]
-    while rng.random() < REMARK_RATE:
+    while rng.random() < remark_rate:
         lines.append(rng.choice(REMARKS))
     return lines

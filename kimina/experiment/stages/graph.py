@@ -42,6 +42,8 @@ _RL_NODES = (
 # The prepared folder only saves time: a warm start is used when it is the one that would be trained.
 # Its seed stands beside it, where it always stood.
 _SFT_EXCLUDED = ("sft.seed", "sft.prepared", "sft.threads", "sft.compile")
+# Keys that came later count where they differ from what was done before: finished warm starts keep their names.
+_SFT_LATER = {"remark_rate": 0.4}
 # Where and how many at a time proofs are checked does not change a verdict.
 PLACE_OF_CHECKING = (
     "verifier.workers",
@@ -111,7 +113,7 @@ def build_graph(config: Mapping[str, Any]) -> Graph:
         sft_hash = stage_hash(
             {"sft": config["sft"], "architecture": config["model"]["architecture"], "seed": config["sft"]["seed"]},
             {"data": data.hash},
-            excluded=_SFT_EXCLUDED,
+            excluded=(*_SFT_EXCLUDED, *(f"sft.{key}" for key, usual in _SFT_LATER.items() if config["sft"][key] == usual)),
         )
         sft = Artifact(root, "sft", config["model"]["name"], sft_hash)
     start = sft.hash if sft is not None else str(config["model"]["path"])
