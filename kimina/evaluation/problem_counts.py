@@ -14,7 +14,8 @@ from kimina.errors import InfrastructureError
 from kimina.evaluation.records import Outcome, ProblemResult
 
 COUNTS_FILE = "problems.json"
-COUNTS_SCHEMA = 1
+# 2: answers without Lean code under reward=proof_only are failures; they had left n.
+COUNTS_SCHEMA = 2
 
 
 @dataclass(frozen=True)

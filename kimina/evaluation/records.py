@@ -1,7 +1,7 @@
 """The record of one sample, and all samples of one problem.
 
-A sample succeeds when Lean proved it and no format check is violated. A sample without violation on which Lean gave no
-verdict (`unverified`, or not asked) says nothing: it is no failure, it leaves n. How records lie on disk is told in
+A sample succeeds when Lean proved it and no format check is violated. A sample without violation on which Lean was asked and
+gave no verdict (`unverified`) says nothing: it is no failure, it leaves n. How records lie on disk is told in
 ``kimina.evaluation.store``.
 """
 
@@ -63,8 +63,13 @@ class Outcome:
 
     @property
     def judged(self) -> bool:
-        """Whether success or failure is known."""
-        return bool(self.violations) or self.verdict not in (None, UNVERIFIED)
+        """Whether success or failure is known.
+
+        Lean is not asked about an answer that a check refused or that has no Lean code: both have failed, and have a reward.
+        """
+        if self.verdict is None:
+            return bool(self.violations) or self.reward is not None
+        return bool(self.violations) or self.verdict != UNVERIFIED
 
     @property
     def proof(self) -> bool | None:
@@ -72,8 +77,7 @@ class Outcome:
         if not PROOF_CHECKS.isdisjoint(self.violations):
             return False
         if self.verdict is None:
-            # Refused before Lean, or no Lean code at all.
-            return False if self.violations else None
+            return False if self.judged else None
         return None if self.verdict == UNVERIFIED else self.verdict == PROVED
 
     @property

@@ -23,8 +23,16 @@ def test_unverified_samples_are_no_failures():
 
 
 def test_a_sample_that_nobody_judged_is_unverified():
-    assert not replace(PROOF, verdict=None).judged
+    assert not replace(PROOF, verdict=None, reward=None).judged
     assert replace(BROKEN, verdict="unverified").judged
+
+
+def test_an_answer_without_lean_code_has_failed_also_where_no_check_says_so():
+    """Under reward=proof_only such an answer violates nothing, and Lean was not asked."""
+    rambling = replace(PROOF, sample=5, verdict=None, reward=0.0, finished=False)
+    assert rambling.judged and not rambling.success and rambling.proof is False
+    problem = ProblemResult.of([PROOF, rambling])
+    assert (problem.n, problem.c, problem.unverified) == (2, 1, 0)
 
 
 def test_a_problem_without_any_verified_sample_is_undefined_not_zero():
