@@ -121,12 +121,14 @@ class Cell:
     def is_rate(self) -> bool:
         """Whether the metric is a share; else it is a length in tokens, or whatever unit was published."""
         if self.column.metric is None:
-            return self.published is not None and self.published.percent is not None
+            return self.published is not None and self.published.share is not None
         return parse_metric(self.column.metric).kind not in (*TOKENS, *OF_TRAINING)
 
     @property
     def unit(self) -> str:
         """Of a value that is no rate."""
+        if self.column.metric is None and self.published is not None and self.published.unit is not None:
+            return self.published.unit
         of_training = self.column.metric is not None and parse_metric(self.column.metric).kind in OF_TRAINING
         return "rollouts" if of_training else "tokens"
 
@@ -222,7 +224,7 @@ def published_number(published: Published | None, problems: int | None) -> float
         return None
     if published.count is not None and problems:
         return published.count / problems
-    return published.number / 100 if published.percent is not None else published.number
+    return published.number if published.share is None else published.share
 
 
 def _cell(

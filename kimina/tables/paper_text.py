@@ -284,7 +284,7 @@ def _grid(rows: Sequence[Sequence[str | rich.text.Text]], style: str, width: int
 
 
 def _difference(cell: Cell, value: float) -> str:
-    return points(value) if cell.is_rate else f"{_tokens(value)} tokens"
+    return points(value) if cell.is_rate else f"{_tokens(value)} {cell.unit}"
 
 
 def _tokens(value: float) -> str:

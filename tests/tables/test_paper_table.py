@@ -139,6 +139,16 @@ def test_the_gain_is_paired_and_its_sign_set_beside_the_published_one():
     assert cell(table, "start", "pass2").gain is None
 
 
+def test_a_published_difference_is_told_in_its_own_unit():
+    text = DECLARED.replace("columns:\n", "columns:\n  - {id: rate, title: A benchmark}\n  - {id: effort, title: Effort}\n")
+    start = '{rate: {value: ".338", unit: accuracy}, effort: {value: "1,200", unit: updates}, pass2: {count: 122'
+    after = '      rate: {value: ".452", unit: accuracy}\n      effort: {value: "900", unit: updates}\n      length:'
+    text = text.replace("{pass2: {count: 122", start).replace("      length:", after)
+    table = table_of(run(HALF), run(MOST), text)
+    shown = {texts[1]: texts[HEADINGS.index("published gain")] for row, _, texts in lines(table) if row.state.row.id == "trained"}
+    assert shown["A benchmark"] == "+11.4" and shown["Effort"] == "−300 updates" and shown["Pass@2"] == "+25.0"
+
+
 def test_p_values_are_adjusted_for_the_rows_of_a_column():
     text = DECLARED.replace("  - {id: quoted", "  - {id: again, title: Again, experiment: kimina_rl/rl_1p7b_single_turn, baseline: start}\n  - {id: quoted")
     declared = read_table(text, "provers")
