@@ -22,7 +22,7 @@ from typing import Any
 from kimina.durable import read_json, remove_temporary_files, write_bytes, write_json, write_text
 from kimina.errors import InfrastructureError
 from kimina.experiment.environment import capture_environment
-from kimina.experiment.lock import folder_lock, lock_holder
+from kimina.experiment.lock import LOCK_NAME, folder_lock, lock_holder
 from kimina.metrics_log import MetricsLog
 
 __all__ = [
@@ -272,6 +272,7 @@ class Artifact:
             raise InfrastructureError(
                 f"{self.folder} holds the artifact {earlier['hash']}; move it away and run the same command again"
             )
+        attempts = earlier.get("attempts", [])
         attempt = {"started": _now(), "ended": None, "seconds": None, "status": Status.RUNNING, "pid": os.getpid()}
         write_json(
             self.folder / MANIFEST_NAME,
@@ -287,9 +288,19 @@ class Artifact:
                 "seconds": None,
                 **record,
                 **capture_environment(),
-                "attempts": [*earlier.get("attempts", []), attempt],
+                "attempts": [*attempts[:-1], *map(self._closed, attempts[-1:]), attempt],
             },
         )
+
+    def _closed(self, attempt: dict[str, Any]) -> dict[str, Any]:
+        """Return an attempt with an end: one that was killed ended when it last wrote something, as far as anyone knows."""
+        if attempt["ended"] is not None:
+            return attempt
+        started = datetime.fromisoformat(attempt["started"]).timestamp()
+        seen = [path.stat().st_mtime for path in self.folder.iterdir() if path.name not in (LOCK_NAME, MANIFEST_NAME)]
+        seconds = max(0.0, max(seen, default=started) - started)
+        ended = datetime.fromtimestamp(started + seconds, UTC).isoformat(timespec="seconds")
+        return {**attempt, "ended": ended, "seconds": round(seconds, 3), "status": "killed"}
 
     def _end(self, status: Status, started: float, *, reason: str | None, trace: str | None = None) -> None:
         manifest = self.manifest()
@@ -301,7 +312,6 @@ class Artifact:
             manifest["attempts"][-1]["traceback"] = trace
         if status is Status.DONE:
             manifest["finished"] = _now()
-            # An attempt that was killed left no duration: what is summed is a lower bound, and the count says so.
             manifest["seconds"] = round(sum(attempt["seconds"] or 0.0 for attempt in manifest["attempts"]), 3)
         write_json(self.folder / MANIFEST_NAME, manifest)
 

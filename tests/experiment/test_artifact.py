@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from datetime import datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -199,6 +200,20 @@ def test_a_killed_run_ends_like_one_that_was_not_killed(tmp_path):
     assert len(list((tmp_path / "killed" / "rl").iterdir())) == 1
     assert sorted(p.name for p in killed.folder.iterdir()) == sorted(p.name for p in whole.folder.iterdir())
     assert len(killed.manifest()["attempts"]) == 4
+
+
+def test_a_killed_attempt_counts_until_it_last_wrote_something(tmp_path):
+    child = _child(KILLED_RUN, tmp_path, 7)
+    child.communicate()
+    artifact = _artifact(tmp_path)
+    begun = datetime.fromisoformat(artifact.manifest()["attempts"][0]["started"])
+    os.utime(artifact.metrics.path, (begun.timestamp() + 100, begun.timestamp() + 100))
+    child = _child(KILLED_RUN, tmp_path, 0)
+    child.communicate()
+    killed, last = artifact.manifest()["attempts"]
+    assert (killed["status"], killed["seconds"]) == ("killed", 100)
+    assert datetime.fromisoformat(killed["ended"]) - begun == timedelta(seconds=100)
+    assert artifact.manifest()["seconds"] == pytest.approx(100 + last["seconds"])
 
 
 def test_a_manifest_of_something_else_in_the_folder_is_not_overwritten(tmp_path):
