@@ -44,7 +44,7 @@ def declaration() -> str:
 def finish(folder: str, seed: int) -> None:
     """An evaluation's folder, as far as tables read it."""
     from kimina.durable import write_json
-    from kimina.evaluation.problem_counts import COUNTS_FILE, ProblemCounts
+    from kimina.evaluation.problem_counts import COUNTS_FILE, COUNTS_SCHEMA, ProblemCounts
     from kimina.experiment.artifact import Artifact
 
     rng = random.Random(seed)
@@ -61,7 +61,7 @@ def finish(folder: str, seed: int) -> None:
                     )
                 )
             )  # fmt: skip
-        write_json(artifact.file(COUNTS_FILE), {"schema": 1, "problems": rows})
+        write_json(artifact.file(COUNTS_FILE), {"schema": COUNTS_SCHEMA, "problems": rows})
         artifact.update(lean={"version": "4.35.0"}, prompt_set={"problems": PROBLEMS})
 
     settings = {"name": "nano", "samples": SAMPLES, "max_unverified_share": 0.01}

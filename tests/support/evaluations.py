@@ -1,7 +1,7 @@
 """Folders of evaluations as stage=eval leaves them, as far as tables read them."""
 
 from kimina.durable import write_json
-from kimina.evaluation.problem_counts import COUNTS_FILE
+from kimina.evaluation.problem_counts import COUNTS_FILE, COUNTS_SCHEMA
 from kimina.experiment.artifact import Artifact
 
 COUNTS = dict(
@@ -14,7 +14,7 @@ def finish(folder: str, counts=(COUNTS,)) -> None:
     """An evaluation as stage=eval leaves it, as far as tables read it."""
 
     def work(artifact: Artifact) -> None:
-        write_json(artifact.file(COUNTS_FILE), {"schema": 1, "problems": list(counts)})
+        write_json(artifact.file(COUNTS_FILE), {"schema": COUNTS_SCHEMA, "problems": list(counts)})
         artifact.update(lean={"version": "4.35.0"}, prompt_set={"problems": len(counts)})
 
     settings = {"name": "nano", "samples": 4, "max_unverified_share": 0.01}

@@ -110,7 +110,7 @@ def test_composing_is_remembered_until_the_configuration_changes(words, tmp_path
     assert plan_rows(load_table(ABLATIONS), words, tmp_path) == first and composed
 
 
-@pytest.mark.parametrize("damage", [None, "", "[]", '{"schema": 1, "problems": []}', '{"schema": 9}', '{"schema": 1, "problems": [1]}'])
+@pytest.mark.parametrize("damage", [None, "", "[]", '{"schema": 2, "problems": []}', '{"schema": 9}', '{"schema": 2, "problems": [1]}'])
 def test_lost_or_damaged_counts_are_made_again_from_the_records(words, tmp_path, damage):
     folder = Path(plan_rows(load_table(ABLATIONS), words, tmp_path)["start"].folders["start"])
     finish(str(folder))
